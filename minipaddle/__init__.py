@@ -1,0 +1,87 @@
+"""minipaddle: PaddlePaddle 2.x as a small, readable NumPy/CuPy framework.
+
+    import minipaddle as paddle
+
+The package is flat; Paddle's dotted names (`paddle.nn.functional`, `paddle.optimizer.lr`) resolve
+through the one table `_DOTTED` below. Names of ops arrive in this module's globals by their own
+definition (see core.op), not by a list here.
+"""
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.util
+import sys
+
+from . import core, dtypes
+from .core import (Parameter, Tensor, create_parameter, enable_grad, grad,  # noqa: F401
+                   is_grad_enabled, no_grad, set_grad_enabled, to_tensor)
+from .device import (CPUPlace, CUDAPinnedPlace, CUDAPlace, get_device,  # noqa: F401
+                     get_rng_state, is_compiled_with_cuda, seed, set_device, set_rng_state)
+from .dtypes import DType as dtype  # noqa: F401
+from .dtypes import finfo, get_default_dtype, iinfo, set_default_dtype  # noqa: F401
+
+__version__ = "0.1.0"
+
+globals().update(dtypes.ALL)
+globals().update(core.namespaces["paddle"])
+core.namespaces["paddle"] = globals()
+
+# Paddle's dotted name -> the flat module that holds it. Those in _EAGER are imported at once,
+# the others when they are first asked for.
+_DOTTED = {
+    "autograd": "autograd", "amp": "amp", "device": "device", "fluid": "fluid",
+    "fluid.dygraph": "fluid_dygraph", "fluid.layers": "fluid_layers", "framework": "framework",
+    "io": "io", "jit": "jit", "metric": "metric", "nn": "nn", "nn.clip": "clip",
+    "nn.functional": "functional", "nn.initializer": "initializer", "optimizer": "optim",
+    "optimizer.lr": "lr", "regularizer": "regularizer", "static": "static",
+    "vision": "vision", "vision.datasets": "vision_datasets",
+    "vision.transforms": "vision_transforms",
+}
+_EAGER = ("nn", "optimizer", "autograd", "device")
+_CHAPTERS = ("ops_math", "ops_reduce", "ops_create", "ops_random", "ops_shape", "ops_index",
+             "ops_linalg", "ops_nn")
+
+
+class _DottedFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds `minipaddle.nn.functional` and its like: the flat module under another name."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        package, _, dotted = fullname.partition(".")
+        if package != __name__ or _DOTTED.get(dotted, dotted) == dotted:
+            return None
+        return importlib.util.spec_from_loader(fullname, self)
+
+    def create_module(self, spec):
+        module = importlib.import_module(f"{__name__}.{_DOTTED[spec.name.partition('.')[2]]}")
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module) -> None:
+        module.__spec__ = module.__spec__.loader_state      # it ran under its own name already
+
+
+def _submodule(dotted: str):
+    module = importlib.import_module(f"{__name__}.{_DOTTED[dotted]}")
+    sys.modules.setdefault(f"{__name__}.{dotted}", module)
+    for inner, flat in _DOTTED.items():
+        parent, _, last = inner.rpartition(".")
+        if parent == dotted:
+            setattr(module, last, _submodule(inner))
+    return module
+
+
+def __getattr__(name: str):
+    if name in _DOTTED:
+        globals()[name] = module = _submodule(name)
+        return module
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+sys.meta_path.append(_DottedFinder())
+for _name in _CHAPTERS:
+    if importlib.util.find_spec(f"{__name__}.{_name}") is None: continue  # DEV
+    importlib.import_module(f"{__name__}.{_name}")
+for _name in _EAGER:
+    if importlib.util.find_spec(f"{__name__}.{_DOTTED[_name]}") is None: continue  # DEV
+    globals()[_name] = _submodule(_name)
