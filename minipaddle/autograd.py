@@ -1,8 +1,9 @@
 """`paddle.autograd`: backward, grad modes, PyLayer, numerical checks. Imports core and checks."""
 from __future__ import annotations
 
-from .core import (PyLayer, PyLayerContext, backward, enable_grad, grad, is_grad_enabled, no_grad,
+from .core import (backward, enable_grad, grad, is_grad_enabled, no_grad,
                    set_grad_enabled)
+from .pylayer import PyLayer, PyLayerContext
 
 __all__ = ["PyLayer", "PyLayerContext", "backward", "enable_grad", "grad", "gradcheck",
            "is_grad_enabled", "no_grad", "set_grad_enabled"]
