@@ -20,8 +20,8 @@ from .engine import Node, Pick, backward, grad  # noqa: F401
 from .modes import (amp_state, enable_grad, is_grad_enabled, local,  # noqa: F401
                     no_grad, set_amp_state, set_grad_enabled, set_observers, set_tracer, tracer)
 from .tensor import (OPERANDS, SCALARS, Constant, Parameter, Storage, Tensor,  # noqa: F401
-                     flat, kind_of, new_tensor, ndarray, next_serial, recast, refuse_leaf, same_memory, share,
-                     to_tensor, unique_name, written)
+                     flat, kind_of, new_tensor, ndarray, next_serial, recast, refuse_leaf,
+                     same_memory, share, to_tensor, unique_name, written)
 from .worlds import kernels, namespaces, ops, publish_kernel, registry  # noqa: F401
 
 
@@ -628,7 +628,8 @@ def inplace(function, x, *args, **kwargs):
     recorded = out._node is not None and not out.stop_gradient
     if recorded or local.grad:
         x._node, x.stop_gradient = out._node, out.stop_gradient
-    written(x, recorded, out._node.serial if recorded else None)
+    written(x, recorded or (local.grad and old._node is not None),
+            out._node.serial if recorded else None)
     return x
 
 

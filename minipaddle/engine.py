@@ -39,7 +39,9 @@ class Node:
 
     def free(self) -> None:
         """Let go of everything kept; a later walk that comes here is told so."""
-        self.edges = self.ins = self.out = self.residuals = self.origin = self.attrs = None
+        self.edges = self.ins = self.out = None
+        if self.residuals is not None or self.origin is not None:
+            self.residuals = self.origin = None
 
     def pull(self, F, g, need):
         """Gradients of the inputs from that of the output, on raw arrays."""
@@ -210,6 +212,8 @@ def walk(roots, seeds, recorded, retain, wanted=None, stopped=()):
             g = _run_hooks(node.hooks, g, recorded)
         if wanted is not None and node in wanted:
             wanted[node] = g
+        if useful is not None and not any(e in useful for e in edges):
+            continue                                # a wanted one with nothing wanted below it
         need = None
         if op.wants_need:
             need = tuple([e is not None and (useful is None or e in useful) for e in edges])
