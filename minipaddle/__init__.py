@@ -20,8 +20,11 @@ from .device import (CPUPlace, CUDAPinnedPlace, CUDAPlace, get_device,  # noqa: 
                      get_rng_state, is_compiled_with_cuda, seed, set_device, set_rng_state)
 from .dtypes import DType as dtype  # noqa: F401
 from .dtypes import finfo, get_default_dtype, iinfo, set_default_dtype  # noqa: F401
+from .memory import keep_pages
 
 __version__ = "0.1.0"
+
+keep_pages()
 
 globals().update(dtypes.ALL)
 globals().update(core.namespaces["paddle"])

@@ -110,7 +110,7 @@ class Op:
         self.keeps_out, self.keeps_residuals = "out" in wants, bool(set(self.residuals) & {*wants})
         self.names_shapes = any(n + "_shape" in wants for n in self.inputs)
         self.wants_need, self.constant = "need" in wants, vjp is None
-        self.simple = not (self.lists or self.residuals or self.view) and (
+        self.simple = not (self.lists or self.residuals) and (
             self.composite is None or all(self.keeps))
         # The vjp called with what it names, from a node n; `straight` is for the usual node,
         # whose kept inputs are tensors.
@@ -336,6 +336,8 @@ def _call1(op, x, attrs):
         out = np.asarray(out)
     t = new_tensor(Tensor)
     t._data = out
+    if op.view and same_memory(out, a):
+        share(x, t)
     if x.stop_gradient or modes.quiet and not local.grad:
         return t
     if op.constant:
@@ -345,7 +347,7 @@ def _call1(op, x, attrs):
         op, (x._node or x,), (x,) if op.keeps[0] else (None,),
         out if op.keeps_out else None, attrs, (a.shape,) if op.names_shapes else None, out.dtype)
     if op.keeps_out:
-        t._storage = new.storage = Storage()
+        t._storage = new.storage = t._storage or Storage()
     return t
 
 
@@ -354,9 +356,10 @@ def _call2(op, x, y, attrs):
     try:
         a = x._data
         kind = a.dtype
+        z = y
         if type(y) is float or type(y) is int:
-            y = _scalars.get((kind, y)) or _scalar(kind, y)
-        b = y._data
+            z = _scalars.get((kind, y)) or _scalar(kind, y)
+        b = z._data
     except AttributeError:
         return dispatch(op, [x, y], attrs)
     if (modes.unusual or type(a) is not ndarray or kind is not b.dtype
@@ -372,22 +375,24 @@ def _call2(op, x, y, attrs):
         out = np.asarray(out)
     t = new_tensor(Tensor)
     t._data = out
-    if (x.stop_gradient and y.stop_gradient) or modes.quiet and not local.grad:
+    if op.view and same_memory(out, a):
+        share(x, t)
+    if (x.stop_gradient and z.stop_gradient) or modes.quiet and not local.grad:
         return t
     if op.constant:
         return finish(op, [x, y], attrs, out)
     edge1 = None if x.stop_gradient else x._node or x
-    edge2 = None if y.stop_gradient else y._node or y
+    edge2 = None if z.stop_gradient else z._node or z
     keep1, keep2 = op.keeps
     shapes = None
     if op.broadcasts and a.shape != b.shape or op.names_shapes:
         shapes = (a.shape, b.shape)
     t.stop_gradient = False
     t._node = new = Node(
-        op, (edge1, edge2), (x if keep1 else None, y if keep2 else None),
+        op, (edge1, edge2), (x if keep1 else None, z if keep2 else None),
         out if op.keeps_out else None, attrs, shapes, out.dtype)
     if op.keeps_out:
-        t._storage = new.storage = Storage()
+        t._storage = new.storage = t._storage or Storage()
     return t
 
 
@@ -541,12 +546,12 @@ def finish(op, inputs, attrs, out):
     results = [Tensor(a if is_array(a) else np.asarray(a)) for a in arrays]
     many = isinstance(out, (tuple, list))
     tensors = [t for t in flat(inputs) if isinstance(t, Tensor)]
-    if local.grad and any(not t.stop_gradient for t in tensors):
-        _record(op, inputs, attrs, results, many, residuals)
     if op.view and tensors:
         for t in results:
             if same_memory(t._data, tensors[0]._data):
                 share(tensors[0], t)
+    if local.grad and any(not t.stop_gradient for t in tensors):
+        _record(op, inputs, attrs, results, many, residuals)
     return type(out)(results) if many else results[0]
 
 
@@ -576,7 +581,7 @@ def _record(op, inputs, attrs, results, many, residuals) -> None:
     if op.composite is not None and not all(op.keeps):
         node.origin = inputs                        # a composite needs every input again
     if op.keeps_out:
-        node.storage = Storage()
+        node.storage = results[0]._storage or Storage()
     for i, t in enumerate(results):
         if kinds[i] in "fc" or not many:
             t.stop_gradient = kinds[i] not in "fc" and not differentiable
