@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 
-from .core import Array, op, ops, public  # noqa: F401
+from .core import Array, op, ops, public, to_tensor
 
 try:
     from .samples import (pairs, pairs_away, pairs_distinct, unary, unary_away0,  # DEV
@@ -476,4 +476,6 @@ def where(condition, x=None, y=None, name=None):
         return ops.nonzero(condition, as_tuple=True)
     if x is None or y is None:
         raise ValueError("where: x and y must be given both, or neither")
+    if not hasattr(x, "dtype") and not hasattr(y, "dtype"):
+        x = to_tensor(x)
     return _where(condition, x, y)

@@ -22,6 +22,7 @@ def test_tutorial_runs(name, tmp_path):
 
 
 def test_the_engine_in_80_lines_has_80_lines():
-    with open(os.path.join(ROOT, "tutorials", "02_engine_in_80_lines.py"), encoding="utf-8") as file:
+    path = os.path.join(ROOT, "tutorials", "02_engine_in_80_lines.py")
+    with open(path, encoding="utf-8") as file:
         _, engine, _ = re.split("^# -+ 80 lines$", file.read(), flags=re.MULTILINE)
     assert len([line for line in engine.splitlines() if line.strip()]) == 80
