@@ -331,7 +331,7 @@ def _call1(op, x, attrs):
     except Exception as error:
         raise op.error(error, [x], attrs) from error
     if type(out) is not ndarray:
-        if type(out) is tuple:
+        if isinstance(out, (tuple, list)):
             return finish(op, [x], attrs, out)
         out = np.asarray(out)
     t = new_tensor(Tensor)
@@ -370,7 +370,7 @@ def _call2(op, x, y, attrs):
     except Exception as error:
         raise op.error(error, [x, y], attrs) from error
     if type(out) is not ndarray:
-        if type(out) is tuple:
+        if isinstance(out, (tuple, list)):
             return finish(op, [x, y], attrs, out)
         out = np.asarray(out)
     t = new_tensor(Tensor)

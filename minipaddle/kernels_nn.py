@@ -281,21 +281,74 @@ def gelu_grad(xp, g, x, phi):
     return t
 
 
+_GELU_SCALE = math.sqrt(2 / math.pi)
+
+
+def gelu_tanh(xp, x):
+    """0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))), and half that bracket."""
+    number = x.dtype.type
+    phi = xp.asarray(x * x)
+    phi *= number(0.044715 * _GELU_SCALE)
+    phi += number(_GELU_SCALE)
+    phi *= x
+    xp.tanh(phi, out=phi)
+    phi += number(1)
+    phi *= number(0.5)
+    return x * phi, phi
+
+
+def gelu_tanh_grad(xp, g, x, phi):
+    number = x.dtype.type
+    t = xp.asarray(x * x)
+    t *= number(6 * 0.044715 * _GELU_SCALE)
+    t += number(2 * _GELU_SCALE)
+    t *= x
+    t *= phi
+    t *= number(1) - phi
+    t += phi
+    t *= g
+    return t
+
+
+def sigmoid(xp, x):
+    """1 / (1 + exp(-x)) by way of tanh: no overflow, and the faster loop."""
+    half = x.dtype.type(0.5)
+    out = xp.asarray(x * half)
+    xp.tanh(out, out=out)
+    out *= half
+    out += half
+    return out
+
+
+def softplus(xp, x):
+    """log(1 + exp(x)), without overflow."""
+    return xp.maximum(x, x.dtype.type(0)) + xp.log1p(xp.exp(-xp.abs(x)))
+
+
 # ---- relu
 _BLOCK = 4096
 
 
 def relu(xp, x):
     """max(x, 0); nan stays nan."""
+    return _against(xp, x, 0, xp.maximum)
+
+
+def clamp(xp, x, high):
+    """min(x, high), in x itself."""
+    return _against(xp, x, high, xp.minimum, x)
+
+
+def _against(xp, x, value, function, out=None):
     if xp is not np or x.size < _BLOCK or not x.flags.c_contiguous or x.dtype.kind != "f":
-        return xp.maximum(x, x.dtype.type(0))
+        return function(x, x.dtype.type(value), out=out if x.ndim else None)
     # Two arrays compare 2.5 times faster than an array and a scalar.
-    out = np.empty_like(x)
+    out = np.empty_like(x) if out is None else out
     whole = x.size // _BLOCK * _BLOCK
-    zeros = _constant(_BLOCK, x.dtype, 0)
+    other = _constant(_BLOCK, x.dtype, value)
     flat, result = x.reshape(-1), out.reshape(-1)
-    np.maximum(flat[:whole].reshape(-1, _BLOCK), zeros, out=result[:whole].reshape(-1, _BLOCK))
-    np.maximum(flat[whole:], zeros[:x.size - whole], out=result[whole:])
+    function(flat[:whole].reshape(-1, _BLOCK), other, out=result[:whole].reshape(-1, _BLOCK))
+    function(flat[whole:], other[:x.size - whole], out=result[whole:])
     return out
 
 
