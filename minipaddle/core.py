@@ -1,7 +1,7 @@
 """The heart: what an operation is, and what happens when one is called.
 
 Imports engine.py and below (modes, worlds, tensor, device, dtypes) and gives out their names.
-Read it in this order: `op` (one definition), `_call1` and `_call2` (the everyday call), `dispatch`
+Read it in this order: `op` (one definition), `_make_call1` and `_make_call2` (the everyday call), `dispatch`
 (the general one), `finish` (what leaves a `Node`); then engine.py, where gradients walk back.
 """
 from __future__ import annotations
@@ -44,7 +44,8 @@ class Op:
         self.view, self.random, self.residuals, self.legacy = view, random, residuals, legacy
         self.samples, self.portable, self.doc = samples, portable, forward.__doc__
         self.vjp = self.kernel_vjp = self.composite = self.explain = None
-        self.adapter = self.straight = self.keeps = self.simple = None
+        self.adapter = self.straight = self.keeps = self.simple = self.call = None
+        self.scope, self.operators = {}, []
         self._read_signature(forward)
         self.casts = tuple(n for n in self.inputs if casts is None or n in casts)
 
@@ -120,9 +121,14 @@ class Op:
         if self.vjp and not self.lists and not any(k and n in self.optional
                                                    for k, n in zip(self.keeps, self.inputs)):
             for k, n in enumerate(self.inputs):
-                slots[n] = f"n.ins[{k}]._data"
-            args = ", ".join({**slots, "out": "n.out"}[n] for n in wants)
+                slots[n] = f"n.ins[{k}]._data if n.ins[{k}]._storage is None else n.checked({k})"
+            slots["out"] = "n.out if n.storage.stamp <= n.serial else n.checked_out()"
+            args = ", ".join(slots[n] for n in wants)
             self.straight = eval(f"lambda F, g, n, need: vjp(F, g, {args})", {"vjp": self.vjp})
+        # The calls know what was read off here, so they are made anew.
+        self.call = self.scope["_call"] = _make_call(self)
+        for method, swapped in self.operators:
+            setattr(Tensor, method, _make_operator(self, swapped))
 
     def call_composite(self, F, tensors, attrs, residuals):
         """Run the composite definition: it may name inputs, attributes and random residuals."""
@@ -225,8 +231,10 @@ def _publish(function, name, namespace, aliases=(), method=None, inplace=False) 
         method = namespace == "paddle"
     methods = (name, *aliases) if method is True else method or ()
     for n in methods:
-        swapped = n.startswith("__r") and n not in ("__repr__", "__round__", "__rshift__")
-        setattr(Tensor, n, _operator(function, swapped) if n.startswith("__") else function)
+        if n.startswith("__"):
+            _publish_operator(function, n)
+        else:
+            setattr(Tensor, n, function)
     if inplace:
         changed = _inplace_form(function, name + "_")
         for n in (name, *aliases):
@@ -246,24 +254,29 @@ def public(namespace="paddle", *, name=None, aliases=(), method=None, inplace=Fa
     return define
 
 
-def _operator(function, swapped):
-    """A dunder method: gives NotImplemented for strangers, so that Python can ask them."""
+def _publish_operator(function, method: str) -> None:
+    """Put a function on Tensor as a dunder method; those that begin with __r get x from behind."""
+    swapped = method.startswith("__r") and method not in ("__round__", "__rshift__")
     record = getattr(function, "op", None)
-    if record is not None and len(record.inputs) == 1:
-        return function                             # unary
-    call, attrs = _call2, function.__defaults__[:-1] if record is not None else ()
-    if record is None or len(record.inputs) != 2 or record.lists:
-        def call(_, x, y, attrs):
-            return function(x, y)
+    if record is not None and len(record.inputs) == 2 and not record.lists:
+        record.operators.append((method, swapped))
+        setattr(Tensor, method, _make_operator(record, swapped))
+    elif swapped:
+        setattr(Tensor, method, lambda x, y: function(y, x) if _is_operand(y) else NotImplemented)
+    else:
+        setattr(Tensor, method, function)
 
-    def plain(x, y):
-        return call(record, x, y, attrs) if type(y) in OPERANDS or _is_operand(y) \
-            else NotImplemented
 
-    def swap(x, y):
-        return call(record, y, x, attrs) if type(y) in OPERANDS or _is_operand(y) \
-            else NotImplemented
-    return swap if swapped else plain
+def _make_operator(op, swapped):
+    """The method of a binary operator: NotImplemented for strangers, so that Python asks them."""
+    attrs = (op.forward.__defaults__ or ())
+    if not swapped:
+        return _make_call2(op, attrs, operator=True)
+    call = op.call
+
+    def reflected(x, y):
+        return call(y, x, attrs) if _is_operand(y) else NotImplemented
+    return reflected
 
 
 def _is_operand(y) -> bool:
@@ -293,13 +306,12 @@ def _public_function(record):
     if "name" not in names:
         params += ["name"]
     inputs, attrs = ", ".join(record.inputs), "".join(n + ", " for n in record.attrs)
-    call = {1: "_call1(_op, {0}, ({1}))", 2: "_call2(_op, {0}, ({1}))"}.get(
-        len(record.inputs), "dispatch(_op, [{0}], ({1}))")
-    if record.lists or not record.inputs:
-        call = "dispatch(_op, [{0}], ({1}))"
+    call = "_call({0}, ({1}))"
+    if record.lists or len(record.inputs) not in (1, 2):
+        call = "_call([{0}], ({1}))"
     python = record.name if record.name.isidentifier() else "op"
     text = f"def {python}({', '.join(params)}):\n    return {call.format(inputs, attrs)}\n"
-    scope = {"_op": record, "_call1": _call1, "_call2": _call2, "dispatch": dispatch}
+    scope = record.scope
     exec(compile(text, f"<call of {record.name}>", "exec"), scope)
     function = scope[python]
     if record.star or keywords:
@@ -315,88 +327,113 @@ def _public_function(record):
     return function
 
 
-# ---- calling an op
-def _call1(op, x, attrs):
-    """One tensor input; float32 or float64 on NumPy with nothing unusual goes straight through."""
-    try:
-        a = x._data
-        kind = a.dtype
-    except AttributeError:
-        return dispatch(op, [x], attrs)
-    if (modes.unusual or type(a) is not ndarray or (kind is not F32 and kind is not F64)
-            or not op.simple):
-        return dispatch(op, [x], attrs)
-    try:
-        out = op.direct(a, *attrs) if attrs else op.direct(a)
-    except Exception as error:
-        raise op.error(error, [x], attrs) from error
-    if type(out) is not ndarray:
-        if isinstance(out, (tuple, list)):
-            return finish(op, [x], attrs, out)
-        out = np.asarray(out)
-    t = new_tensor(Tensor)
-    t._data = out
-    if op.view and same_memory(out, a):
-        share(x, t)
-    if x.stop_gradient or modes.quiet and not local.grad:
+# ---- calling an op: each has a call of its own, whose local names are what it needs to know
+def _make_call(op):
+    if op.lists or len(op.inputs) not in (1, 2) or not op.simple:
+        if len(op.inputs) == 1 and not op.lists:
+            return lambda x, attrs: dispatch(op, (x,), attrs)
+        if len(op.inputs) == 2 and not op.lists:
+            return lambda x, y, attrs: dispatch(op, (x, y), attrs)
+        return lambda inputs, attrs: dispatch(op, inputs, attrs)
+    return _make_call1(op) if len(op.inputs) == 1 else _make_call2(op, ())
+
+
+def _make_call1(op):
+    direct, keeps, keeps_out, names_shape = op.direct, op.keeps[0], op.keeps_out, op.names_shapes
+    rare = op.view or op.constant
+    nothing = (None,)
+
+    def call(x, attrs):
+        """One tensor: float32 or float64 on NumPy with nothing unusual goes straight through."""
+        try:
+            a = x._data
+            kind = a.dtype
+        except AttributeError:
+            return dispatch(op, (x,), attrs)
+        if modes.unusual or type(a) is not ndarray or (kind is not F32 and kind is not F64):
+            return dispatch(op, (x,), attrs)
+        try:
+            out = direct(a, *attrs) if attrs else direct(a)
+        except Exception as error:
+            raise op.error(error, (x,), attrs) from error
+        if type(out) is not ndarray:
+            if isinstance(out, (tuple, list)):
+                return finish(op, [x], attrs, out)
+            out = np.asarray(out)
+        t = new_tensor(Tensor)
+        t._data = out
+        if rare:
+            if op.constant:
+                return finish(op, [x], attrs, out)
+            if same_memory(out, a):
+                share(x, t)
+        if x.stop_gradient or modes.quiet and not local.grad:
+            return t
+        t.stop_gradient = False
+        t._node = node = Node(op, (x._node or x,), (x,) if keeps else nothing, attrs, out.dtype)
+        if keeps_out:
+            node.out = out
+            t._storage = node.storage = t._storage or Storage()
+        if names_shape:
+            node.shapes = (a.shape,)
         return t
-    if op.constant:
-        return finish(op, [x], attrs, out)
-    t.stop_gradient = False
-    t._node = new = Node(
-        op, (x._node or x,), (x,) if op.keeps[0] else (None,),
-        out if op.keeps_out else None, attrs, (a.shape,) if op.names_shapes else None, out.dtype)
-    if op.keeps_out:
-        t._storage = new.storage = t._storage or Storage()
-    return t
+    return call
 
 
-def _call2(op, x, y, attrs):
-    """Two inputs, the second may be a Python scalar; as `_call1` else."""
-    try:
-        a = x._data
-        kind = a.dtype
-        z = y
-        if type(y) is float or type(y) is int:
-            z = _scalars.get((kind, y)) or _scalar(kind, y)
-        b = z._data
-    except AttributeError:
-        return dispatch(op, [x, y], attrs)
-    if (modes.unusual or type(a) is not ndarray or kind is not b.dtype
-            or (kind is not F32 and kind is not F64) or not op.simple):
-        return dispatch(op, [x, y], attrs)
-    try:
-        out = op.direct(a, b, *attrs) if attrs else op.direct(a, b)
-    except Exception as error:
-        raise op.error(error, [x, y], attrs) from error
-    if type(out) is not ndarray:
-        if isinstance(out, (tuple, list)):
-            return finish(op, [x, y], attrs, out)
-        out = np.asarray(out)
-    t = new_tensor(Tensor)
-    t._data = out
-    if op.view and same_memory(out, a):
-        share(x, t)
-    if (x.stop_gradient and z.stop_gradient) or modes.quiet and not local.grad:
+def _make_call2(op, fixed, operator=False):
+    """A call of two inputs; as an operator its attributes are `fixed`, and strangers may answer."""
+    direct, (keep1, keep2), keeps_out = op.direct, op.keeps, op.keeps_out
+    names_shapes, broadcasts = op.names_shapes, op.broadcasts
+    rare = op.view or op.constant
+
+    def call(x, y, attrs=fixed):
+        """Two inputs, the second may be a Python scalar; straight through as with one."""
+        try:
+            a = x._data
+            kind = a.dtype
+            z = y
+            if type(y) is float or type(y) is int:
+                z = (_scalars32 if kind is F32 else _scalars64).get(y) or _scalar(kind, y)
+            b = z._data
+        except AttributeError:
+            if operator and not _is_operand(y):
+                return NotImplemented
+            return dispatch(op, (x, y), attrs)
+        if (modes.unusual or kind is not b.dtype or (kind is not F32 and kind is not F64)
+                or type(a) is not ndarray or type(b) is not ndarray):
+            return dispatch(op, (x, y), attrs)
+        try:
+            out = direct(a, b, *attrs) if attrs else direct(a, b)
+        except Exception as error:
+            raise op.error(error, (x, z), attrs) from error
+        if type(out) is not ndarray:
+            if isinstance(out, (tuple, list)):
+                return finish(op, [x, z], attrs, out)
+            out = np.asarray(out)
+        t = new_tensor(Tensor)
+        t._data = out
+        if rare:
+            if op.constant:
+                return finish(op, [x, z], attrs, out)
+            if same_memory(out, a):
+                share(x, t)
+        if x.stop_gradient and z.stop_gradient or modes.quiet and not local.grad:
+            return t
+        t.stop_gradient = False
+        t._node = node = Node(
+            op, (None if x.stop_gradient else x._node or x, None if z.stop_gradient else
+                 z._node or z), (x if keep1 else None, z if keep2 else None), attrs, out.dtype)
+        if broadcasts and z is y and a.shape != b.shape or names_shapes:
+            node.shapes = (a.shape, b.shape)
+        if keeps_out:
+            node.out = out
+            t._storage = node.storage = t._storage or Storage()
         return t
-    if op.constant:
-        return finish(op, [x, y], attrs, out)
-    edge1 = None if x.stop_gradient else x._node or x
-    edge2 = None if z.stop_gradient else z._node or z
-    keep1, keep2 = op.keeps
-    shapes = None
-    if op.broadcasts and a.shape != b.shape or op.names_shapes:
-        shapes = (a.shape, b.shape)
-    t.stop_gradient = False
-    t._node = new = Node(
-        op, (edge1, edge2), (x if keep1 else None, z if keep2 else None),
-        out if op.keeps_out else None, attrs, shapes, out.dtype)
-    if op.keeps_out:
-        t._storage = new.storage = t._storage or Storage()
-    return t
+    return call
 
 
-_scalars: dict = {}
+_scalars32: dict = {}
+_scalars64: dict = {}
 
 
 def _scalar(kind, value):
@@ -404,10 +441,11 @@ def _scalar(kind, value):
     array = np.asarray(value, kind)
     array.flags.writeable = False
     scalar = Constant(array)
-    if value != 0:                                  # 0.0 and -0.0 would be one key
-        if len(_scalars) > 4096:
-            _scalars.clear()
-        _scalars[kind, value] = scalar
+    known = _scalars32 if kind is F32 else _scalars64 if kind is F64 else None
+    if known is not None and value != 0:            # 0.0 and -0.0 would be one key
+        if len(known) > 4096:
+            known.clear()
+        known[value] = scalar
     return scalar
 
 
@@ -574,8 +612,8 @@ def _record(op, inputs, attrs, results, many, residuals) -> None:
     out = None
     if op.keeps_out:
         out = tuple(t._data for t in results) if many else results[0]._data
-    node = Node(op, tuple(edges), kept, out, attrs, shapes and tuple(shapes),
-                None if many else results[0]._data.dtype)
+    node = Node(op, tuple(edges), kept, attrs, None if many else results[0]._data.dtype)
+    node.out, node.shapes = out, shapes and tuple(shapes)
     if residuals is not None and (op.keeps_residuals or op.composite is not None):
         node.residuals = residuals
     if op.composite is not None and not all(op.keeps):

@@ -24,17 +24,15 @@ class Node:
     """One recorded call: a closure of the op's vjp over what that vjp names."""
 
     # Class-level defaults, as on Tensor: a node sets what it has.
-    residuals = storage = hooks = metas = origin = counts = None
+    out = shapes = residuals = storage = hooks = metas = origin = counts = None
     plain = True            # one output: its gradient is one array
 
-    def __init__(self, op, edges, ins, out, attrs, shapes, dtype):
+    def __init__(self, op, edges, ins, attrs, dtype):
         self.op = op
         self.serial = next_serial()
         self.edges = edges
         self.ins = ins
-        self.out = out
         self.attrs = attrs
-        self.shapes = shapes
         self.dtype = dtype
 
     def free(self) -> None:
@@ -51,12 +49,6 @@ class Node:
                                "what is differentiated")
         if self.storage is not None:
             self.check(self.storage, "its result")
-        straight = op.straight
-        if straight is not None and self.dtype is not F16:
-            for t in self.ins:
-                if t is not None and t._storage is not None:
-                    self.check_inputs()
-            return straight(F, g, self, need)
         self.check_inputs()
         arrays, out, residuals = [_raw(t) for t in self.ins], self.out, self.residuals
         if self.dtype is F16 and op.half is None and F.xp is np:
@@ -101,6 +93,16 @@ class Node:
                      next(found) if isinstance(t, Tensor) and not t.stop_gradient else None
                      for t in fresh)
 
+    def checked(self, i):
+        """The array of kept input i, whose memory is shared or was written to."""
+        self.check(self.ins[i]._storage, self.op.inputs[i])
+        return self.ins[i]._data
+
+    def checked_out(self):
+        """The kept result, which may have been written to."""
+        self.check(self.storage, "its result")
+        return self.out
+
     def check_inputs(self) -> None:
         for name, t in zip(self.op.inputs, self.ins if self.origin is None else self.origin):
             for u in t if isinstance(t, list) else (t,):
@@ -119,7 +121,7 @@ class Pick(Node):
     """One output of a node that has several: hands its gradient on under its index."""
 
     def __init__(self, node, index, dtype):
-        super().__init__(PLAIN_OP, (node,), (), None, None, None, dtype)
+        super().__init__(PLAIN_OP, (node,), (), (), dtype)
         self.index = index
 
     def pull(self, F, g, need):
@@ -131,7 +133,7 @@ class Pick(Node):
 class PLAIN_OP:
     """What stands for an op where a node is no op's call."""
 
-    name, inputs = "output", ()
+    name, inputs, straight = "output", (), None
     wants_need = broadcasts = lists = False
 
 
@@ -152,7 +154,7 @@ class Stale(Node):
     """The history of a tensor whose memory a recorded write through another tensor changed."""
 
     def __init__(self, where):
-        super().__init__(PLAIN_OP, (), (), None, None, None, None)
+        super().__init__(PLAIN_OP, (), (), (), None)
         self.plain, self.where = False, where
 
     def pull(self, F, g, need):
@@ -210,16 +212,26 @@ def walk(roots, seeds, recorded, retain, wanted=None, stopped=()):
             g = _fill(node, g, recorded)
         if node.hooks:
             g = _run_hooks(node.hooks, g, recorded)
-        if wanted is not None and node in wanted:
-            wanted[node] = g
-        if useful is not None and not any(e in useful for e in edges):
-            continue                                # a wanted one with nothing wanted below it
+        if wanted is not None:
+            if node in wanted:
+                wanted[node] = g
+            if not any([e in useful for e in edges]):
+                continue                            # a wanted one with nothing wanted below it
         need = None
         if op.wants_need:
-            need = tuple([e is not None and (useful is None or e in useful) for e in edges])
-            if op.lists:
-                need = _group(need, node)
-        found = node.pull_recorded(F, g, need) if recorded else node.pull(F, g, need)
+            if useful is not None or op.lists:
+                need = [e is not None and (useful is None or e in useful) for e in edges]
+                need = _group(need, node) if op.lists else tuple(need)
+            elif len(edges) == 2:
+                need = edges[0] is not None, edges[1] is not None
+            else:
+                need = tuple([e is not None for e in edges])
+        if recorded:
+            found = node.pull_recorded(F, g, need)
+        elif op.straight is not None and node.dtype is not F16:
+            found = op.straight(F, g, node, need)
+        else:
+            found = node.pull(F, g, need)
         if type(found) is not tuple:
             found = (found,)
         if op.lists:
@@ -227,15 +239,15 @@ def walk(roots, seeds, recorded, retain, wanted=None, stopped=()):
         if len(found) != len(edges):
             raise RuntimeError(f"{op.name}: its vjp gave {len(found)} gradients for "
                                f"{len(edges)} inputs")
-        shapes = node.shapes if op.broadcasts else None
-        for i, e in enumerate(edges):
-            gi = found[i]
+        if op.broadcasts and node.shapes is not None:
+            found = [gi if gi is None or e is None or tuple(gi.shape) == shape else
+                     _unbroadcast(F, gi, shape)
+                     for e, gi, shape in zip(edges, found, node.shapes)]
+        for e, gi in zip(edges, found):
             if e is None or gi is None or useful is not None and e not in useful:
                 continue
-            if shapes is not None and tuple(gi.shape) != shapes[i]:
-                gi = _unbroadcast(F, gi, shapes[i])
-            old = grads.get(e)
-            if old is not None:
+            if e in grads:
+                old = grads[e]
                 grads[e] = old + gi if type(old) is not dict else _merge(old, gi)
             else:
                 grads[e] = gi

@@ -1,6 +1,6 @@
 """Array kernels of normalisation, softmax, cross-entropy, gelu, dropout and embedding.
 
-Imports device alone. Each is written for few passes over memory, in place where the array is its
+Imports device and kernels_special. Each is written for few passes over memory, in place where the array is its
 own; sums along the last axis are matrix products with ones, which BLAS does fastest.
 """
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from .device import generator
+from .kernels_special import erf
 
 SHIFTED = 8.0       # mean^2 above this many variances: E[x^2] - mean^2 would cancel, so centre
 
@@ -196,72 +197,7 @@ def exp_rows(xp, x):
     return e, row_sums(xp, e), shifted
 
 
-# ---- the error function and gelu
-_TANH = (1.1283797025680542, 0.10276536643505096, -0.0001840961049310863,
-         -0.0006259886431507766, 8.982163853943348e-05, -6.004801889503142e-06,
-         1.601313073251731e-07)
-# W. J. Cody, Rational Chebyshev approximations for the error function, 1969.
-_A = (3.16112374387056560e00, 1.13864154151050156e02, 3.77485237685302021e02,
-      3.20937758913846947e03, 1.85777706184603153e-1)
-_B = (2.36012909523441209e01, 2.44024637934444173e02, 1.28261652607737228e03,
-      2.84423683343917062e03)
-_C = (5.64188496988670089e-1, 8.88314979438837594e0, 6.61191906371416295e01,
-      2.98635138197400131e02, 8.81952221241769090e02, 1.71204761263407058e03,
-      2.05107837782607147e03, 1.23033935479799725e03, 2.15311535474403846e-8)
-_D = (1.57449261107098347e01, 1.17693950891312499e02, 5.37181101862009858e02,
-      1.62138957456669019e03, 3.29079923573345963e03, 4.36261909014324716e03,
-      3.43936767414372164e03, 1.23033935480374942e03)
-_P = (3.05326634961232344e-1, 3.60344899949804439e-1, 1.25781726111229246e-1,
-      1.60837851487422766e-2, 6.58749161529837803e-4, 1.63153871373020978e-2)
-_Q = (2.56852019228982242e00, 1.87295284992346725e00, 5.27905102951428412e-1,
-      6.05183413124413191e-2, 2.33520497626869185e-3)
-
-
-def erf(xp, x):
-    """The error function: absolute error 1.4e-7 in float32, 1e-15 in float64."""
-    if xp is not np:
-        from cupyx.scipy.special import erf as gpu_erf
-        return gpu_erf(x)
-    if x.dtype == np.float32:
-        # erf(x) = tanh(x * P(x^2)): no clipping needed, and tanh is a fast loop of NumPy's
-        u = x * x
-        p = u * np.float32(_TANH[6])
-        for a in _TANH[5:0:-1]:
-            p += np.float32(a)
-            p *= u
-        p += np.float32(_TANH[0])
-        p *= x
-        return np.tanh(p, out=p if p.ndim else None)
-    a = np.abs(x)
-    small = a <= 0.46875
-    return np.where(small, _erf_small(np.where(small, x, 0)),
-                    np.copysign(1 - _erfc(np.maximum(a, 0.46875)), x))
-
-
-def _ratio(y, top, bottom):
-    """The rational functions of Cody: top's last number is that of the highest power."""
-    a, b = top[-1] * y, y
-    for p, q in zip(top[:-2], bottom[:-1]):
-        a, b = (a + p) * y, (b + q) * y
-    return (a + top[-2]) / (b + bottom[-1])
-
-
-def _erf_small(x):
-    return x * _ratio(x * x, _A, _B)
-
-
-def _erfc(a):
-    """1 - erf(a) for a >= 0.46875."""
-    middle = np.minimum(a, 4.0)
-    far = np.clip(a, 4.0, 27.0)
-    inverse = 1 / (far * far)
-    tail = (0.56418958354775628695 - inverse * _ratio(inverse, _P, _Q)) / far
-    a = np.minimum(a, 27.0)
-    cut = np.trunc(a * 16) / 16                     # exp(-a^2) without the rounding of a^2
-    return np.exp(-cut * cut) * np.exp(-(a - cut) * (a + cut)) * np.where(
-        a <= 4.0, _ratio(middle, _C, _D), tail)
-
-
+# ---- gelu, sigmoid, softplus
 def gelu(xp, x):
     """x * Phi(x), and Phi(x), the normal distribution function."""
     phi = xp.asarray(erf(xp, x * x.dtype.type(math.sqrt(0.5))))

@@ -121,17 +121,16 @@ def max_index(xp, x, kernel, stride, pad, size):
     return result
 
 
-@functools.lru_cache(maxsize=256)
 def _counts(n, kernel, stride, pad, after, out, exclusive):
     """How many elements each window of one axis is divided by."""
-    starts = np.arange(out) * stride - pad
-    if exclusive:
-        counts = np.minimum(starts + kernel, n) - np.maximum(starts, 0)
-    else:
-        counts = np.minimum(starts + kernel, n + after) - starts
-    return tuple(np.maximum(counts, 1).tolist())
+    counts = []
+    for start in range(-pad, out * stride - pad, stride):
+        end = min(start + kernel, n if exclusive else n + after)
+        counts.append(max(end - (max(start, 0) if exclusive else start), 1))
+    return counts
 
 
+@functools.lru_cache(maxsize=256)
 def _scale(xp, dtype, shape, kernel, stride, pad, after, size, exclusive, divisor):
     """What the sums of the windows are multiplied by: a number or an array of the size."""
     if divisor is not None:
@@ -142,12 +141,13 @@ def _scale(xp, dtype, shape, kernel, stride, pad, after, size, exclusive, diviso
     total = 1.0
     for c in counts:
         total = np.multiply.outer(total, 1 / np.array(c, dtype=np.float64))
-    return xp.asarray(total, dtype=dtype)
+    return xp.asarray(total, dtype=dtype)           # goes to the device once: it is cached
 
 
 def avg_pool(xp, x, kernel, stride, pad, after, size, exclusive, divisor):
     """The mean of each window; exclusive: padding is not counted."""
-    scale = _scale(xp, x.dtype, x.shape[2:], kernel, stride, pad, after, size, exclusive, divisor)
+    scale = _scale(xp, x.dtype, tuple(x.shape[2:]), kernel, stride, pad, after, size, exclusive,
+                   divisor)
     for i in range(len(size)):
         x = _reduce(xp, x, i + 2, kernel[i], stride[i], pad[i], size[i], xp.add, 0)
     x *= scale
@@ -157,7 +157,8 @@ def avg_pool(xp, x, kernel, stride, pad, after, size, exclusive, divisor):
 def avg_scatter(xp, g, shape, kernel, stride, pad, after, exclusive, divisor):
     """The gradient of avg_pool: each window's g, spread evenly; shape: the input's (*S)."""
     size = g.shape[2:]
-    g = g * _scale(xp, g.dtype, shape, kernel, stride, pad, after, size, exclusive, divisor)
+    g = g * _scale(xp, g.dtype, tuple(shape), kernel, stride, pad, after, tuple(size), exclusive,
+                   divisor)
     for i in range(len(size)):
         full = list(g.shape)
         full[i + 2] = shape[i]

@@ -23,10 +23,10 @@ def matmul(xp, x: Array, y: Array, transpose_x: bool = False, transpose_y: bool 
     >>> paddle.matmul(paddle.ones([2, 3]), paddle.ones([4, 3]), transpose_y=True).shape
     [2, 4]
     """
-    if transpose_x and x.ndim > 1:
-        x = x.swapaxes(-1, -2)
-    if transpose_y and y.ndim > 1:
-        y = y.swapaxes(-1, -2)
+    if transpose_x:
+        x = x.swapaxes(-1, -2) if x.ndim > 1 else x
+    if transpose_y:
+        y = y.swapaxes(-1, -2) if y.ndim > 1 else y
     return xp.matmul(x, y)
 
 
@@ -45,10 +45,19 @@ def _(x, y, transpose_x, transpose_y):
 
 
 @matmul.vjp
-def _(F, g, x, y, x_shape, y_shape, transpose_x, transpose_y, need):
+def _(F, g, x, y, transpose_x, transpose_y, need):
+    gx = gy = None
+    if x.ndim == 2 == y.ndim:           # the everyday case
+        if need[0]:
+            gx = F.matmul(y, g, transpose_y, True) if transpose_x else \
+                F.matmul(g, y, False, not transpose_y)
+        if need[1]:
+            gy = F.matmul(g, x, True, transpose_x) if transpose_y else \
+                F.matmul(x, g, not transpose_x, False)
+        return gx, gy
+    x_shape, y_shape = x.shape, y.shape
     if len(x_shape) == 1 or len(y_shape) == 1:
         return _vectors(F, g, x, y, x_shape, y_shape, transpose_x, transpose_y)
-    gx = gy = None
     if need[0]:
         gx = F.matmul(y, g, transpose_y, True) if transpose_x else \
             F.matmul(g, y, False, not transpose_y)

@@ -107,7 +107,7 @@ class PyLayer:
         many = isinstance(out, (tuple, list))
         values = list(out) if many else [out]
         edges = tuple(None if t.stop_gradient else t._node or t for t in tensors)
-        node = _PyNode(_py_op(cls), edges, (), None, (), None, None)
+        node = _PyNode(_py_op(cls), edges, (), (), None)
         node.layer, node.context, node.metas, node.plain = cls, ctx, [], False
         results = []
         for i, t in enumerate(values):
