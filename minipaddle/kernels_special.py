@@ -13,25 +13,29 @@ import numpy as np
 
 
 def _special(cupy_name):
-    """Decorate f(x, ...) of float64 arrays into f(xp, x, ...) of any floating dtype and device."""
+    """Decorate f(xp, x, ...) of float64 arrays into one of any floating dtype.
+
+    On CuPy its own fused function is taken where it has one.
+    """
     def decorate(function):
         @functools.wraps(function)
         def kernel(xp, *args):
+            dtype = next(a.dtype for a in args if hasattr(a, "dtype"))
             if xp is not np:
-                import cupyx.scipy.special as special
-                first = next(a for a in args if hasattr(a, "dtype"))
-                return getattr(special, cupy_name)(*args).astype(first.dtype)
-            dtype = next(a.dtype for a in args if hasattr(a, "dtype"))  # xp: numpy-only
-            wide = [np.asarray(a, np.float64) if hasattr(a, "dtype") else a for a in args]
+                import cupyx.scipy.special
+                fused = getattr(cupyx.scipy.special, cupy_name, None)
+                if fused is not None:
+                    return fused(*args).astype(dtype)
+            wide = [xp.asarray(a, np.float64) if hasattr(a, "dtype") else a for a in args]
             with np.errstate(all="ignore"):
-                return np.asarray(function(*wide)).astype(dtype, copy=False)
+                return xp.asarray(function(xp, *wide)).astype(dtype, copy=False)
         return kernel
     return decorate
 
 
-def _horner(x, coefficients):
+def _horner(xp, x, coefficients):
     """The polynomial with the given coefficients, highest first."""
-    total = np.full_like(x, coefficients[0])
+    total = xp.full_like(x, coefficients[0])
     for c in coefficients[1:]:
         total *= x
         total += c
@@ -75,43 +79,43 @@ def erf(xp, x):
         return np.tanh(p)
     out = np.empty(x.shape)                         # xp: numpy-only
     if x.size <= _BLOCK:
-        out[...] = _erf64(x.astype(np.float64, copy=False))
+        out[...] = _erf64(np, x.astype(np.float64, copy=False))
     else:
         source, target = x.reshape(-1), out.reshape(-1)
         for i in range(0, x.size, _BLOCK):
-            target[i:i + _BLOCK] = _erf64(source[i:i + _BLOCK].astype(np.float64, copy=False))
+            target[i:i + _BLOCK] = _erf64(np, source[i:i + _BLOCK].astype(np.float64, copy=False))
     return out.astype(x.dtype, copy=False)
 
 
-def _erf64(x):
-    a = np.abs(x)
+def _erf64(xp, x):
+    a = xp.abs(x)
     small = a < 1.0
-    near = x * _horner(np.minimum(a, 1.0) ** 2, _ERF)
-    far = np.copysign(1.0 - _erfc_above1(np.maximum(a, 1.0)), x)
-    return np.where(small, near, far)
+    near = x * _horner(xp, xp.minimum(a, 1.0) ** 2, _ERF)
+    far = xp.copysign(1.0 - _erfc_above1(xp, xp.maximum(a, 1.0)), x)
+    return xp.where(small, near, far)
 
 
-def _erfc_above1(a):
+def _erfc_above1(xp, a):
     """1 - erf(a) for a >= 1."""
-    a = np.minimum(a, 27.0)                         # 0 from there on
-    return _horner((a - 3.0) / (a + 3.0), _ERFC) * np.exp(-a * a)
+    a = xp.minimum(a, 27.0)                         # 0 from there on
+    return _horner(xp, (a - 3.0) / (a + 3.0), _ERFC) * xp.exp(-a * a)
 
 
 @_special("erfinv")
-def erfinv(y):
+def erfinv(xp, y):
     """The inverse of erf on (-1, 1); inf at the ends, nan beyond."""
-    a = np.abs(y)
+    a = xp.abs(y)
     # Winitzki's formula is good to 2e-3; each of Halley's steps cubes the error.
-    w = np.log1p(-a * a)
+    w = xp.log1p(-a * a)
     h = 2 / (math.pi * 0.147) + w / 2
-    x = np.sqrt(np.sqrt(h * h - w / 0.147) - h)
+    x = xp.sqrt(xp.sqrt(h * h - w / 0.147) - h)
     for _ in range(3):
         # For large x the difference of the small complements keeps the digits.
-        error = np.where(x < 1.0, _erf64(x) - a, (1.0 - a) - _erfc_above1(np.maximum(x, 1.0)))
-        step = error / (2 / math.sqrt(math.pi) * np.exp(-x * x))
+        error = xp.where(x < 1.0, _erf64(xp, x) - a, (1.0 - a) - _erfc_above1(xp, xp.maximum(x, 1.0)))
+        step = error / (2 / math.sqrt(math.pi) * xp.exp(-x * x))
         x = x - step / (1.0 + x * step)
-    x = np.where(a < 1.0, x, np.where(a == 1.0, np.inf, np.nan))
-    return np.copysign(x, y)
+    x = xp.where(a < 1.0, x, xp.where(a == 1.0, math.inf, math.nan))
+    return xp.copysign(x, y)
 
 
 # ---- gamma
@@ -123,46 +127,46 @@ _SHIFT = 10                                         # the series serve from here
 
 
 @_special("gammaln")
-def lgamma(x):
+def lgamma(xp, x):
     """log |gamma(x)|; inf at 0, -1, -2, ..."""
-    positive = np.where(x > 0, x, 1.0 - x)
+    positive = xp.where(x > 0, x, 1.0 - x)
     small = positive < _SHIFT
-    product = np.ones_like(x)
-    z = np.where(small, positive, 1.0)
+    product = xp.ones_like(x)
+    z = xp.where(small, positive, 1.0)
     for k in range(_SHIFT):
         product *= z + k
     z = positive + _SHIFT * small
-    series = _horner(1.0 / (z * z), _STIRLING[::-1]) / z
-    result = (z - 0.5) * np.log(z) - z + 0.5 * math.log(2 * math.pi) + series \
-        - np.where(small, np.log(product), 0.0)
+    series = _horner(xp, 1.0 / (z * z), _STIRLING[::-1]) / z
+    result = (z - 0.5) * xp.log(z) - z + 0.5 * math.log(2 * math.pi) + series \
+        - xp.where(small, xp.log(product), 0.0)
     # gamma(x) gamma(1 - x) = pi / sin(pi x), with the sine taken of the distance to an integer.
-    sine = np.abs(np.sin(math.pi * (x - np.round(x))))
-    result = np.where(x > 0, result, math.log(math.pi) - np.log(sine) - result)
-    return np.where(np.isinf(x), np.inf, result)
+    sine = xp.abs(xp.sin(math.pi * (x - xp.rint(x))))
+    result = xp.where(x > 0, result, math.log(math.pi) - xp.log(sine) - result)
+    return xp.where(xp.isinf(x), math.inf, result)
 
 
 @_special("digamma")
-def digamma(x):
+def digamma(xp, x):
     """The derivative of log gamma; nan at 0, -1, -2, ..."""
-    positive = np.where(x > 0, x, 1.0 - x)
+    positive = xp.where(x > 0, x, 1.0 - x)
     small = positive < _SHIFT
     z = positive + _SHIFT * small
     u = 1.0 / (z * z)
-    result = np.log(z) - 0.5 / z - u * _horner(
+    result = xp.log(z) - 0.5 / z - u * _horner(xp, 
         u, [b / (2 * k + 2) for k, b in enumerate(_BERNOULLI)][::-1])
-    down = np.zeros_like(x)
+    down = xp.zeros_like(x)
     for k in range(_SHIFT):
         down += 1.0 / (positive + k)
-    result -= np.where(small, down, 0.0)
-    angle = math.pi * (x - np.round(x))
-    reflected = np.where(angle == 0, np.nan, math.pi / np.tan(angle))
-    return np.where(x > 0, result, result - reflected)
+    result -= xp.where(small, down, 0.0)
+    angle = math.pi * (x - xp.rint(x))
+    reflected = xp.where(angle == 0, math.nan, math.pi / xp.tan(angle))
+    return xp.where(x > 0, result, result - reflected)
 
 
 @_special("polygamma")
-def polygamma(n, x):
+def polygamma(xp, n, x):
     """The n-th derivative of digamma, for x > 0 (n >= 1): (-1)^(n + 1) n! zeta(n + 1, x)."""
-    s, total = n + 1, np.zeros_like(x)
+    s, total = n + 1, xp.zeros_like(x)
     # Euler and Maclaurin's sum (DLMF 25.11.5).
     steps = _SHIFT + n
     for k in range(steps):
@@ -175,74 +179,73 @@ def polygamma(n, x):
         rising *= (s + 2 * k + 1) * (s + 2 * k + 2)
         power = power / (z * z)
         factorial *= (2 * k + 3) * (2 * k + 4)
-    total = np.where(x > 0, total, np.nan)
+    total = xp.where(x > 0, total, math.nan)
     return (1 if n % 2 else -1) * math.factorial(n) * total
 
 
 # ---- modified Bessel functions
-def _bessel_scaled(x, order):
+def _bessel_scaled(xp, x, order):
     """exp(-|x|) I_order(|x|): the power series below 25, Hankel's expansion above."""
-    a = np.abs(x)
-    low = np.minimum(a, 25.0)
-    u, term = low * low / 4, np.exp(-low)
+    a = xp.abs(x)
+    low = xp.minimum(a, 25.0)
+    u, term = low * low / 4, xp.exp(-low)
     if order:
         term = term * low / 2
     total = term.copy()
     for k in range(1, 70):
         term = term * u / (k * (k + order))
         total += term
-    high = np.maximum(a, 25.0)
-    term, series = np.ones_like(a), np.ones_like(a)
+    high = xp.maximum(a, 25.0)
+    term, series = xp.ones_like(a), xp.ones_like(a)
     for k in range(1, 25):
         term = term * -(4 * order * order - (2 * k - 1) ** 2) / (8 * k * high)
         series += term
-    return np.where(a < 25.0, total, series / np.sqrt(2 * math.pi * high))
+    return xp.where(a < 25.0, total, series / xp.sqrt(2 * math.pi * high))
 
 
 @_special("i0e")
-def i0e(x):
+def i0e(xp, x):
     """exp(-|x|) i0(x)."""
-    return _bessel_scaled(x, 0)
+    return _bessel_scaled(xp, x, 0)
 
 
 @_special("i0")
-def i0(x):
+def i0(xp, x):
     """The modified Bessel function of the first kind, of order 0."""
-    return _bessel_scaled(x, 0) * np.exp(np.abs(x))
+    return _bessel_scaled(xp, x, 0) * xp.exp(xp.abs(x))
 
 
 @_special("i1e")
-def i1e(x):
+def i1e(xp, x):
     """exp(-|x|) i1(x)."""
-    return np.sign(x) * _bessel_scaled(x, 1)
+    return xp.sign(x) * _bessel_scaled(xp, x, 1)
 
 
 @_special("i1")
-def i1(x):
+def i1(xp, x):
     """The modified Bessel function of the first kind, of order 1."""
-    return np.sign(x) * _bessel_scaled(x, 1) * np.exp(np.abs(x))
+    return xp.sign(x) * _bessel_scaled(xp, x, 1) * xp.exp(xp.abs(x))
 
 
 # ---- incomplete gamma functions
-@_special("gammaincc")
-def gammaincc(a, x):
-    """The upper regularised incomplete gamma function Q(a, x), for a > 0 and x >= 0."""
-    a, x = np.broadcast_arrays(a, x)
-    use_series = x < a + 1.0
-    scale = np.exp(-x + a * np.log(np.where(x > 0, x, 1.0)) - lgamma(np, np.asarray(a)))
+def _incomplete_gamma(xp, a, x, upper):
+    """P(a, x), or Q(a, x) = 1 - P(a, x) with `upper`."""
+    a, x = xp.broadcast_arrays(a, x)
+    by_series = x < a + 1.0
+    scale = xp.exp(-x + a * xp.log(xp.where(x > 0, x, 1.0)) - lgamma(xp, a))
     # The series of P (DLMF 8.11.4) below a + 1 ...
-    s = np.where(use_series, x, 0.0)
+    s = xp.where(by_series, x, 0.0)
     term = 1.0 / a
     total = term.copy()
-    steps = int(60 + 12 * np.sqrt(np.max(a, initial=0.0)))
+    steps = int(60 + 12 * math.sqrt(float(a.max()))) if a.size else 0
     for k in range(1, steps):
         term = term * s / (a + k)
         total += term
-    upper_of_series = 1.0 - np.where(x > 0, scale * total, 0.0)
+    series = xp.where(x > 0, scale * total, 0.0)
     # ... and Lentz's form of the continued fraction of Q (DLMF 8.9.2) above.
-    f = np.where(use_series, a + 1.0, x)
+    f = xp.where(by_series, a + 1.0, x)
     b = f + 1.0 - a
-    c, d = np.full_like(f, 1e300), 1.0 / b
+    c, d = xp.full_like(f, 1e300), 1.0 / b
     h = d.copy()
     for k in range(1, steps):
         ak = -k * (k - a)
@@ -250,11 +253,21 @@ def gammaincc(a, x):
         d = 1.0 / (ak * d + b)
         c = b + ak / c
         h = h * d * c
-    result = np.where(use_series, upper_of_series, scale * h)
-    result = np.where(np.isposinf(x), 0.0, result)
-    return np.where((a > 0) & (x >= 0), result, np.nan)
+    fraction = xp.where(xp.isinf(x), 0.0, scale * h)
+    if upper:
+        result = xp.where(by_series, 1.0 - series, fraction)
+    else:
+        result = xp.where(by_series, series, 1.0 - fraction)
+    return xp.where((a > 0) & (x >= 0), result, math.nan)
 
 
+@_special("gammaincc")
+def gammaincc(xp, a, x):
+    """The upper regularised incomplete gamma function Q(a, x), for a > 0 and x >= 0."""
+    return _incomplete_gamma(xp, a, x, True)
+
+
+@_special("gammainc")
 def gammainc(xp, a, x):
-    """The lower regularised incomplete gamma function P(a, x) = 1 - Q(a, x)."""
-    return x.dtype.type(1) - gammaincc(xp, a, x)
+    """The lower regularised incomplete gamma function P(a, x), for a > 0 and x >= 0."""
+    return _incomplete_gamma(xp, a, x, False)

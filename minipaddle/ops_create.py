@@ -4,18 +4,14 @@ Imports samples and core. A shape is an int, a list or tuple of ints and 0-d Ten
 """
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
 
-from .core import (Array, Arrays, Tensor, asnumpy, convert_dtype,  # noqa: F401
-                   default_complex,
-                   default_float, np_dtype, op, ops, public, to_tensor)
-
-try:
-    from .samples import unary  # DEV
-except ImportError:  # DEV
-    unary = None  # DEV
+from .core import (Array, Tensor, asnumpy, default_complex, default_float, inplace, no_grad,
+                   np_dtype, op, ops, public, to_tensor)
+from .samples import unary
 
 
 def shape_of(shape) -> tuple:
@@ -92,6 +88,18 @@ def full(xp, shape: list[int], fill_value: float, dtype: str | None = None) -> A
     return xp.full(shape_of(shape), value, np_dtype(dtype))
 
 
+def constant_of(function):
+    """Publish an op whose result does not depend on its inputs' values: it gets no history."""
+    @functools.wraps(function)
+    def public_form(x, *args, **kwargs):
+        if getattr(x, "stop_gradient", True):
+            return function(x, *args, **kwargs)
+        with no_grad():
+            return function(x, *args, **kwargs)
+    public_form.op = function.op
+    return public(method=False)(public_form)
+
+
 def _like(name, words, example, result):
     def forward(xp, x: Array, dtype: str | None = None) -> Array:
         return getattr(xp, name)(x.shape, np_dtype(dtype, x.dtype))
@@ -101,7 +109,7 @@ def _like(name, words, example, result):
     >>> paddle.{name}_like(paddle.to_tensor([3, 4])){example}
     {result}
     """
-    return op(name + "_like", amp="keep", half="native", method=False)(forward)
+    return constant_of(op(name + "_like", namespace=None, amp="keep", half="native")(forward))
 
 
 zeros_like = _like("zeros", "filled with zeros", ".tolist()", "[0, 0]")
@@ -109,7 +117,8 @@ ones_like = _like("ones", "filled with ones", ".tolist()", "[1, 1]")
 empty_like = _like("empty", "with whatever stood in memory", ".shape", "[2]")
 
 
-@op(amp="keep", half="native", method=False)
+@constant_of
+@op(namespace=None, amp="keep", half="native")
 def full_like(xp, x: Array, fill_value: float, dtype: str | None = None) -> Array:
     """A tensor of x's shape filled with one value; dtype: x's unless given.
 
@@ -118,6 +127,19 @@ def full_like(xp, x: Array, fill_value: float, dtype: str | None = None) -> Arra
     [2.0, 2.0]
     """
     return xp.full(x.shape, _number(fill_value), np_dtype(dtype, x.dtype))
+
+
+def fill_(x, value, name=None):
+    """Overwrite every element of x with one number; what x was computed from is forgotten."""
+    return inplace(full_like, x, value)
+
+
+def zero_(x, name=None):
+    """Overwrite every element of x with 0; what x was computed from is forgotten."""
+    return inplace(full_like, x, 0)
+
+
+Tensor.fill_, Tensor.zero_ = fill_, zero_
 
 
 # ---- ranges
@@ -149,6 +171,218 @@ def arange(xp, start: float = 0, end: float | None = None, step: float = 1,
     return (xp.arange(count) * float(step) + float(start)).astype(dtype)
 
 
+@op(amp="keep", half="native")
+def linspace(xp, start: float, stop: float, num: int, dtype: str | None = None) -> Array:
+    """num numbers evenly spaced from start to stop, both included.
+
+    dtype: the default float dtype unless given; integers are rounded towards 0.
+
+    >>> import minipaddle as paddle
+    >>> paddle.linspace(0, 1, 5).tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    values = xp.linspace(float(_number(start)), float(_number(stop)), int(_number(num)))
+    return values.astype(np_dtype(dtype))
+
+
+@op(amp="keep", half="native")
+def logspace(xp, start: float, stop: float, num: int, base: float = 10.0,
+             dtype: str | None = None) -> Array:
+    """base to the power of num numbers evenly spaced from start to stop, both included.
+
+    >>> import minipaddle as paddle
+    >>> paddle.logspace(0, 2, 3).tolist()
+    [1.0, 10.0, 100.0]
+    """
+    powers = xp.linspace(float(_number(start)), float(_number(stop)), int(_number(num)))
+    return (float(_number(base)) ** powers).astype(np_dtype(dtype))
+
+
+# ---- matrices
+@op(amp="keep", half="native")
+def eye(xp, num_rows: int, num_columns: int | None = None, dtype: str | None = None) -> Array:
+    """A matrix with ones on its diagonal, zeros elsewhere; square unless num_columns is given.
+
+    >>> import minipaddle as paddle
+    >>> paddle.eye(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    columns = num_rows if num_columns is None else num_columns
+    return xp.eye(int(_number(num_rows)), int(_number(columns)), dtype=np_dtype(dtype))
+
+
+def _matrices(draw):
+    shape = draw.shape(min_dims=2)
+    return (draw.array(shape), draw.integer(-2, 2)), {}
+
+
+def _triangle(name, word):
+    def forward(xp, x: Array, diagonal: int = 0) -> Array:
+        if x.ndim < 2:
+            raise ValueError(f"x must have at least 2 dimensions, got shape {list(x.shape)}")
+        return getattr(xp, name)(x, diagonal)
+    forward.__doc__ = f"""The {word} triangle of the matrices in the last two dimensions, else 0.
+
+    diagonal: the last diagonal kept; 0 is the main one, positive ones lie above it.
+
+    >>> import minipaddle as paddle
+    >>> paddle.{name}(paddle.to_tensor([[1, 2], [3, 4]])).tolist()
+    {"[[1, 0], [3, 4]]" if word == "lower" else "[[1, 2], [0, 4]]"}
+    """
+    function = op(name, amp="keep", half="native", inplace=True, samples=_matrices)(forward)
+
+    @function.vjp
+    def _(F, g, diagonal):
+        return getattr(F, name)(g, diagonal)
+    return function
+
+
+tril, triu = _triangle("tril", "lower"), _triangle("triu", "upper")
+
+
+@op(amp="keep", half="native")
+def tril_indices(xp, row: int, col: int, offset: int = 0, dtype: str = "int64") -> Array:
+    """Rows and columns, [2, n], of the entries of a lower triangle.
+
+    >>> import minipaddle as paddle
+    >>> paddle.tril_indices(2, 2).tolist()
+    [[0, 1, 1], [0, 0, 1]]
+    """
+    return xp.stack(xp.nonzero(xp.tri(row, col, offset, bool))).astype(np_dtype(dtype))
+
+
+@op(amp="keep", half="native")
+def triu_indices(xp, row: int, col: int | None = None, offset: int = 0,
+                 dtype: str = "int64") -> Array:
+    """Rows and columns, [2, n], of the entries of an upper triangle; square without col.
+
+    >>> import minipaddle as paddle
+    >>> paddle.triu_indices(2).tolist()
+    [[0, 0, 1], [0, 1, 1]]
+    """
+    below = xp.tri(row, row if col is None else col, offset - 1, bool)
+    return xp.stack(xp.nonzero(xp.logical_not(below))).astype(np_dtype(dtype))
+
+
+def _diagonal_shape(rows, columns, offset):
+    return max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+
+
+@op(namespace=None, amp="keep", half="native", samples=_matrices)
+def take_diagonal(xp, x: Array, offset: int) -> Array:
+    """A diagonal of the matrices in the last two dimensions."""
+    return xp.diagonal(x, offset, -2, -1).copy()
+
+
+@take_diagonal.vjp
+def _(F, g, x_shape, offset):
+    return F.put_diagonal(g, x_shape[-2], x_shape[-1], offset)
+
+
+@op(namespace=None, amp="keep", half="native",
+    samples=lambda draw: ((draw.array(draw.shape(max_dims=2) + (2,)), 3, 4, 1), {}))
+def put_diagonal(xp, x: Array, rows: int, columns: int, offset: int) -> Array:
+    """Matrices of zeros with the last dimension of x on a diagonal."""
+    out = xp.zeros(x.shape[:-1] + (rows, columns), x.dtype)
+    i = xp.arange(x.shape[-1])
+    out[..., i + max(-offset, 0), i + max(offset, 0)] = x
+    return out
+
+
+@put_diagonal.vjp
+def _(F, g, x_shape, offset):
+    return F.take_diagonal(g, offset)[..., :x_shape[-1]]
+
+
+@public()
+def diag(x, offset=0, padding_value=0, name=None):
+    """A vector as the diagonal of a square matrix, or the diagonal of a matrix as a vector.
+
+    padding_value fills the rest of the matrix.
+
+    >>> import minipaddle as paddle
+    >>> paddle.diag(paddle.to_tensor([1, 2])).tolist()
+    [[1, 0], [0, 2]]
+    """
+    if x.ndim == 2:
+        return take_diagonal(x, offset)
+    if x.ndim != 1:
+        raise ValueError(f"diag: x must have 1 or 2 dimensions, got shape {x.shape}")
+    n = x.shape[0] + abs(offset)
+    matrix = put_diagonal(x, n, n, offset)
+    if not padding_value:
+        return matrix
+    marks = put_diagonal(ones([x.shape[0]], "bool"), n, n, offset)
+    return ops.where(marks, matrix, full_like(matrix, padding_value))
+
+
+@public()
+def diagflat(x, offset=0, name=None):
+    """The elements of x, flattened, as the diagonal of a square matrix.
+
+    >>> import minipaddle as paddle
+    >>> paddle.diagflat(paddle.to_tensor([[1], [2]])).tolist()
+    [[1, 0], [0, 2]]
+    """
+    return diag(ops.reshape(x, [-1]), offset)
+
+
+@public()
+def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+    """Matrices, in dimensions dim1 and dim2 of the result, with the last dimension as diagonals.
+
+    >>> import minipaddle as paddle
+    >>> paddle.diag_embed(paddle.to_tensor([[1, 2]])).tolist()
+    [[[1, 0], [0, 2]]]
+    """
+    n, ndim = input.shape[-1] + abs(offset), input.ndim + 1
+    dim1, dim2 = dim1 % ndim, dim2 % ndim
+    if dim1 == dim2:
+        raise ValueError(f"diag_embed: dim1 and dim2 must differ, both are {dim1}")
+    out = put_diagonal(input, n, n, offset)
+    order = list(range(ndim - 2))
+    for place, source in sorted(((dim1, ndim - 2), (dim2, ndim - 1))):
+        order.insert(place, source)
+    return ops.transpose(out, order)
+
+
+@public()
+def vander(x, n=None, increasing=False, name=None):
+    """The matrix of powers of a vector's elements: columns x^(n-1), ..., x, 1, or reversed.
+
+    >>> import minipaddle as paddle
+    >>> paddle.vander(paddle.to_tensor([1.0, 2.0, 3.0]), 2).tolist()
+    [[1.0, 1.0], [2.0, 1.0], [3.0, 1.0]]
+    """
+    n = x.shape[0] if n is None else n
+    powers = range(n) if increasing else range(n - 1, -1, -1)
+    if n == 0:
+        return zeros([x.shape[0], 0], x.dtype)
+    return ops.stack([ops.pow(x, k) for k in powers], axis=1)
+
+
+@public(method=False)
+def meshgrid(*args, name=None, **kwargs):
+    """Coordinate grids of k vectors (given one by one or in a list): k tensors, first axis first.
+
+    >>> import minipaddle as paddle
+    >>> a, b = paddle.meshgrid(paddle.to_tensor([1, 2]), paddle.to_tensor([3, 4, 5]))
+    >>> a.tolist(), b.tolist()
+    ([[1, 1, 1], [2, 2, 2]], [[3, 4, 5], [3, 4, 5]])
+    """
+    vectors = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+    sizes = []
+    for v in vectors:
+        if v.ndim > 1:
+            raise ValueError(f"meshgrid: each input must have 0 or 1 dimension, got {v.shape}")
+        sizes.append(v.size)
+    grids = []
+    for i, v in enumerate(vectors):
+        v = ops.reshape(v, [-1 if j == i else 1 for j in range(len(sizes))])
+        grids.append(clone(ops.expand(v, sizes)))
+    return grids
+
+
 # ---- copies
 @op(half="native", amp="keep", samples=unary)
 def clone(xp, x: Array) -> Array:
@@ -171,14 +405,131 @@ def _(F, g):
 def assign(x, output=None, name=None):
     """A copy of a Tensor, NumPy array, number or list; with `output` written into that Tensor.
 
-    A float64 NumPy array or list stays what `to_tensor` makes of it.
+    A number becomes shape [1].
 
     >>> import minipaddle as paddle
     >>> paddle.assign([1.5, 2.5]).tolist()
     [1.5, 2.5]
     """
+    if isinstance(x, (bool, int, float, complex)):
+        x = [x]                                     # as Paddle: a number has shape [1]
     result = clone(x) if isinstance(x, Tensor) else to_tensor(x)
     if output is None:
         return result
     output.set_value(result)
     return output
+
+
+@public()
+def increment(x, value=1.0, name=None):
+    """Add a number to x in place; returns x.
+
+    >>> import minipaddle as paddle
+    >>> paddle.increment(paddle.to_tensor([1.0])).tolist()
+    [2.0]
+    """
+    return x.add_(int(value) if x.dtype.is_integer else value)
+
+
+# ---- what a tensor is
+@op("shape", amp="keep", half="native", method=False)
+def _shape(xp, input: Array) -> Array:
+    """The shape as a 1-d int64 Tensor.
+
+    >>> import minipaddle as paddle
+    >>> paddle.shape(paddle.ones([2, 3])).tolist()
+    [2, 3]
+    """
+    return xp.asarray(input.shape, dtype=np.int64)
+
+
+@op(amp="keep", half="native")
+def numel(xp, x: Array) -> Array:
+    """The number of elements as a 0-d int64 Tensor.
+
+    >>> import minipaddle as paddle
+    >>> int(paddle.numel(paddle.ones([2, 3])))
+    6
+    """
+    return xp.asarray(x.size, dtype=np.int64)
+
+
+@op(amp="keep", half="native")
+def rank(xp, input: Array) -> Array:
+    """The number of dimensions as a 0-d int32 Tensor.
+
+    >>> import minipaddle as paddle
+    >>> int(paddle.rank(paddle.ones([2, 3])))
+    2
+    """
+    return xp.asarray(input.ndim, dtype=np.int32)
+
+
+@op(amp="keep", half="native")
+def is_empty(xp, x: Array) -> Array:
+    """Whether x has no elements, as a 0-d bool Tensor.
+
+    >>> import minipaddle as paddle
+    >>> bool(paddle.is_empty(paddle.ones([0, 3])))
+    True
+    """
+    return xp.asarray(x.size == 0)
+
+
+@public()
+def is_tensor(x) -> bool:
+    """Whether x is a Tensor.
+
+    >>> import minipaddle as paddle
+    >>> paddle.is_tensor(3)
+    False
+    """
+    return isinstance(x, Tensor)
+
+
+def _kind(name, words, attribute, example):
+    def test(x) -> bool:
+        return getattr(x.dtype, attribute)
+    test.__name__ = test.__qualname__ = name
+    test.__doc__ = f"""Whether x holds {words} numbers.
+
+    >>> import minipaddle as paddle
+    >>> paddle.{name}(paddle.to_tensor([1.0]))
+    {example}
+    """
+    return public()(test)
+
+
+is_floating_point = _kind("is_floating_point", "floating", "is_floating", "True")
+is_complex = _kind("is_complex", "complex", "is_complex", "False")
+is_integer = _kind("is_integer", "integer", "is_integer", "False")
+
+
+def ndimension(x) -> int:
+    """The number of dimensions."""
+    return x.ndim
+
+
+def element_size(x) -> int:
+    """The bytes of one element."""
+    return x.dtype.itemsize
+
+
+def is_same_shape(x, y) -> bool:
+    """Whether x and y have one shape."""
+    return x.shape == y.shape
+
+
+Tensor.dim = Tensor.ndimension = ndimension
+Tensor.element_size, Tensor.is_same_shape = element_size, is_same_shape
+
+
+@public(method=True)
+def tolist(x):
+    """The values as nested Python lists.
+
+    >>> import minipaddle as paddle
+    >>> paddle.tolist(paddle.to_tensor([[1, 2]]))
+    [[1, 2]]
+    """
+    return asnumpy(x._data).tolist()

@@ -159,20 +159,6 @@ def _(F, g, value_shape, tensors, index, need):
     return F.setitem(g, 0.0, tensors, index), gv, [None] * len(tensors)
 
 
-@op(namespace=None)
-def sum_to(xp, x: Array, shape: tuple) -> Array:
-    """x summed over what was broadcast from `shape`."""
-    while x.ndim > len(shape):
-        x = x.sum(axis=0)
-    axes = tuple(i for i, n in enumerate(shape) if n == 1 and x.shape[i] != 1)
-    return (x.sum(axis=axes, keepdims=True) if axes else x).reshape(shape)
-
-
-@sum_to.vjp
-def _(F, g, x_shape):
-    return F.expand(g, x_shape)
-
-
 def _getitem(x: Tensor, item) -> Tensor:
     kind = type(item)
     if kind is int or kind is slice and type(item.start) is not Tensor:

@@ -8,8 +8,7 @@ import math
 
 import numpy as np
 
-from .core import (Array, Arrays, Tensor, asnumpy, convert_dtype, default_float, np_dtype, op, ops,
-                   public)
+from .core import Array, Arrays, Tensor, asnumpy, np_dtype, op, ops, public
 from .samples import reduction
 
 
@@ -151,9 +150,16 @@ def _(F, g, x_shape, axis, keepdim):
 
 
 # ---- extrema
+def _extreme(xp, x, larger, axis, keepdim):
+    if xp is np:
+        function = np.maximum if larger else np.minimum     # xp: numpy-only
+        return function.reduce(x, axis, None, None, keepdim)
+    return (x.max if larger else x.min)(axis=axis, keepdims=keepdim)
+
+
 def _extremum(name, larger, word):
     def forward(xp, x: Array, axis: int | list[int] | None = None, keepdim: bool = False) -> Array:
-        return (x.max if larger else x.min)(_axes(axis), None, keepdim)
+        return _extreme(xp, x, larger, _axes(axis), keepdim)
     forward.__doc__ = f"""The {word} element, of all or over one or several axes; nan if one is nan.
 
     Elements that share the {word} value share the gradient evenly. ValueError for no elements.
@@ -234,7 +240,7 @@ def prod(xp, x: Array, axis: int | list[int] | None = None, keepdim: bool = Fals
     kind = np_dtype(dtype, x.dtype)
     if kind.kind == "b":
         kind = np.dtype("int64")
-    return x.prod(_axes(axis), kind, None, keepdim)
+    return xp.multiply.reduce(x, _axes(axis), kind, None, keepdim)
 
 
 @prod.kernel_vjp
@@ -265,9 +271,12 @@ def _(F, x, axis, keepdim):
 
 
 def _order(ndim, axis):
-    """The axes that stay, and those reduced."""
+    """The axes that stay, and those reduced; ValueError for one that is out of range."""
     axes = _axes(axis)
     axes = range(ndim) if axes is None else (axes,) if type(axes) is int else axes
+    for a in axes:
+        if not -max(ndim, 1) <= a < max(ndim, 1):
+            raise ValueError(f"axis {a} is out of range for a tensor of {ndim} dimensions")
     axes = [a % ndim for a in axes] if ndim else []
     return [i for i in range(ndim) if i not in axes], axes
 
@@ -302,7 +311,7 @@ def logsumexp(xp, x: Array, axis: int | list[int] | None = None, keepdim: bool =
     axis = _axes(axis)
     if x.size == 0:
         return xp.log(xp.add.reduce(x, axis, None, None, keepdim))
-    top = x.max(axis, None, True)
+    top = _extreme(xp, x, True, axis, True)
     finite = xp.where(xp.isfinite(top), top, x.dtype.type(0))
     total = xp.log(_total(xp, xp.exp(x - finite), axis, keepdim))
     return total + finite.reshape(total.shape)
@@ -334,7 +343,7 @@ def p_norm(xp, x: Array, p: float, axis: int | list[int] | None = None,
         return xp.sqrt(_total(xp, size * size, axis, keepdim))
     size = xp.absolute(x)
     if abs(p) == math.inf:
-        return (size.max if p > 0 else size.min)(axis, None, keepdim)
+        return _extreme(xp, size, p > 0, axis, keepdim)
     if p == 0:
         return _total(xp, (size != 0).astype(size.dtype), axis, keepdim)
     if p == 1:
@@ -433,7 +442,12 @@ def renorm(x, p, axis, max_norm):
 
 
 # ---- variance
-@op(samples=lambda draw: reduction(draw), promote="float")
+def _variances(draw):
+    (x,), options = reduction(draw)
+    return (x,), {**options, "unbiased": draw.bool() and _count(x.shape, options["axis"]) > 1}
+
+
+@op(samples=_variances, promote="float")
 def var(xp, x: Array, axis: int | list[int] | None = None, unbiased: bool = True,
         keepdim: bool = False) -> Array:
     """The mean squared distance from the mean, divided by n - 1 (by n with unbiased=False).
@@ -625,7 +639,7 @@ def _(F, g, inputs_shape):
     return ([g] * len(inputs_shape),)
 
 
-@public(method=False)
+@public()
 def add_n(inputs, name=None):
     """The sum of a list of Tensors of one shape; of a single Tensor its copy.
 
@@ -675,7 +689,7 @@ def cumsum(xp, x: Array, axis: int | None = None, dtype: str | None = None) -> A
     [1, 3, 6]
     """
     kind = np_dtype(dtype) if dtype is not None else _WIDER.get(x.dtype, x.dtype)
-    return xp.cumsum(x, None if axis is None else _one_axis(axis), kind)
+    return x.cumsum(None if axis is None else _one_axis(axis), kind)
 
 
 @cumsum.vjp
@@ -714,7 +728,7 @@ def cumprod(xp, x: Array, dim: int | None = None, dtype: str | None = None) -> A
     >>> paddle.cumprod(paddle.to_tensor([1, 2, 3]), dim=0).tolist()
     [1, 2, 6]
     """
-    return xp.cumprod(x, None if dim is None else _one_axis(dim), np_dtype(dtype, x.dtype))
+    return x.cumprod(None if dim is None else _one_axis(dim), np_dtype(dtype, x.dtype))
 
 
 @cumprod.kernel_vjp
@@ -799,11 +813,7 @@ def _running(name, larger, word):
             values = _doubling(best, xp.concatenate, x, axis)
         n = x.shape[axis]
         place = xp.arange(n).reshape([n if i == axis % x.ndim else 1 for i in range(x.ndim)])
-        new = x == values                           # of equal ones the last counts
-        if x.dtype.kind == "f":
-            # and of several nans the first
-            seen = xp.isnan(x)
-            new = new | (seen & (xp.cumsum(seen, axis) == 1))
+        new = (x == values) | (x != x)              # of equal ones, and of nans, the last counts
         where = xp.where(new, place, 0)
         if xp is np:
             indices = np.maximum.accumulate(where, axis)    # xp: numpy-only
