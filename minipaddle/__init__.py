@@ -74,10 +74,22 @@ def _submodule(dotted: str):
     return module
 
 
+# Names of `paddle.*` that are no ops -> the module that has them, imported on first use.
+_LATER = {
+    "save": "serialization", "load": "serialization", "set_printoptions": "printing",
+    "ParamAttr": "layer", "enable_static": "static", "disable_static": "static",
+    "in_dynamic_mode": "static",
+}
+
+
 def __getattr__(name: str):
     if name in _DOTTED:
         globals()[name] = module = _submodule(name)
         return module
+    if name in _LATER:
+        module = importlib.import_module(f"{__name__}.{_LATER[name]}")
+        globals()[name] = value = getattr(module, name)
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -155,8 +155,8 @@ class Op:
             return ValueError(f"{self.name}: {text}")
 
 
-_DIRECT = {((lambda xp, x: xp.f(x)).__code__.co_code, 1): True,
-           ((lambda xp, x, y: xp.f(x, y)).__code__.co_code, 2): True}
+_DIRECT = {((lambda m, x: m.f(x)).__code__.co_code, 1): True,
+           ((lambda m, x, y: m.f(x, y)).__code__.co_code, 2): True}
 
 
 def _describe(op, inputs, attrs) -> str:
@@ -679,7 +679,7 @@ def inplace(function, x, *args, **kwargs):
 def create_parameter(shape, dtype=None, name=None, attr=None, is_bias=False,
                      default_initializer=None) -> Parameter:
     """A Parameter outside any layer; see `paddle.nn.Layer.create_parameter`."""
-    from .nn import make_parameter
+    from .layer import make_parameter
     return make_parameter(shape, dtype=dtype, name=name, attr=attr, is_bias=is_bias,
                           default_initializer=default_initializer)
 
