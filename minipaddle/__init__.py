@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.abc
+import importlib.machinery
 import importlib.util
 import sys
 
@@ -46,22 +47,54 @@ _CHAPTERS = ("ops_math", "ops_reduce", "ops_create", "ops_random", "ops_shape", 
              "ops_linalg", "ops_nn")
 
 
-class _DottedFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+_PARENTS = {dotted.rpartition(".")[0] for dotted in _DOTTED} - {""}
+
+
+class _DottedFinder(importlib.abc.MetaPathFinder):
     """Finds `minipaddle.nn.functional` and its like: the flat module under another name."""
 
-    def find_spec(self, fullname, path=None, target=None):
+    @staticmethod
+    def find_spec(fullname, path=None, target=None):
         package, _, dotted = fullname.partition(".")
-        if package != __name__ or _DOTTED.get(dotted, dotted) == dotted:
+        if package != __name__:
             return None
-        return importlib.util.spec_from_loader(fullname, self)
+        if _DOTTED.get(dotted, dotted) != dotted:
+            return importlib.util.spec_from_loader(fullname, _Alias())
+        if dotted in _PARENTS:
+            spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+            if spec is not None:
+                spec.loader = _Parent(spec.loader)
+            return spec
+        return None
+
+
+class _Alias(importlib.abc.Loader):
+    """Gives the flat module that a dotted name stands for."""
 
     def create_module(self, spec):
-        module = importlib.import_module(f"{__name__}.{_DOTTED[spec.name.partition('.')[2]]}")
-        spec.loader_state = module.__spec__
-        return module
+        self.module = importlib.import_module(f"{__name__}.{_DOTTED[spec.name.partition('.')[2]]}")
+        self.spec = self.module.__spec__
+        return self.module
 
     def exec_module(self, module) -> None:
-        module.__spec__ = module.__spec__.loader_state      # it ran under its own name already
+        module.__spec__ = self.spec                 # it ran under its own name already
+
+
+class _Parent(importlib.abc.Loader):
+    """Loads a flat module that has dotted names below it: Python looks for those at a `__path__`."""
+
+    def __init__(self, loader) -> None:
+        self._loader = loader
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module) -> None:
+        module.__path__ = []
+        self._loader.exec_module(module)
 
 
 def _submodule(dotted: str):
@@ -93,7 +126,7 @@ def __getattr__(name: str):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-sys.meta_path.append(_DottedFinder())
+sys.meta_path.insert(0, _DottedFinder)
 for _name in _CHAPTERS:
     if importlib.util.find_spec(f"{__name__}.{_name}") is None: continue  # DEV
     importlib.import_module(f"{__name__}.{_name}")

@@ -191,8 +191,8 @@ def hardswish(xp, x: Array) -> Array:
     """x * min(max(x + 3, 0), 6) / 6. Howard et al., Searching for MobileNetV3, 2019.
 
     >>> import minipaddle as paddle
-    >>> paddle.nn.functional.hardswish(paddle.to_tensor([-4., 0., 3.])).tolist()
-    [0.0, 0.0, 3.0]
+    >>> paddle.nn.functional.hardswish(paddle.to_tensor([0., 3., 4.])).tolist()
+    [0.0, 3.0, 4.0]
     """
     number = x.dtype.type
     return x * xp.clip(x + number(3), number(0), number(6)) / number(6)
