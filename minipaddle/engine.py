@@ -331,7 +331,7 @@ def _deliver(grads, seeds, recorded, wanted) -> None:
             leaf._grad = g if leaf._grad is None else leaf.grad + g
             continue
         if leaf._grad is None or leaf._grad is ZERO:
-            if id(g) in given or g.base is not None:
+            if id(g) in given or g.base is not None or leaf._hooks:
                 g = g.copy()
             leaf._grad = Tensor(g)
         else:
@@ -422,12 +422,19 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph: bo
         with _plain(), (enable_grad() if create_graph else no_grad()):
             walk([t for t, _ in pairs], [g for _, g in pairs], create_graph,
                  create_graph or retain_graph is not False, wanted, stopped)
-    results = []
+    results, given = [], {id(g) for _, g in pairs}
     for i, t in enumerate(inputs):
         g = None if t.stop_gradient else wanted[t if t._node is None else t._node]
         if g is None and not allow_unused:
             raise ValueError(f"grad: inputs[{i}] {list(t._data.shape)} does not appear in the "
                              "graph of the outputs (unused); allow_unused=True gives None for it")
+        if isinstance(g, Tensor):
+            if id(g) in given:
+                with enable_grad():
+                    g = ops.clone(g)
+        elif g is not None and (g.base is not None or id(g) in given):
+            g = g.copy()                            # nobody's memory but the result's
+        given.add(id(g))
         results.append(g if g is None or isinstance(g, Tensor) else Tensor(g))
     return results
 

@@ -111,7 +111,8 @@ def erfinv(xp, y):
     x = xp.sqrt(xp.sqrt(h * h - w / 0.147) - h)
     for _ in range(3):
         # For large x the difference of the small complements keeps the digits.
-        error = xp.where(x < 1.0, _erf64(xp, x) - a, (1.0 - a) - _erfc_above1(xp, xp.maximum(x, 1.0)))
+        far = (1.0 - a) - _erfc_above1(xp, xp.maximum(x, 1.0))
+        error = xp.where(x < 1.0, _erf64(xp, x) - a, far)
         step = error / (2 / math.sqrt(math.pi) * xp.exp(-x * x))
         x = x - step / (1.0 + x * step)
     x = xp.where(a < 1.0, x, xp.where(a == 1.0, math.inf, math.nan))
@@ -152,8 +153,8 @@ def digamma(xp, x):
     small = positive < _SHIFT
     z = positive + _SHIFT * small
     u = 1.0 / (z * z)
-    result = xp.log(z) - 0.5 / z - u * _horner(xp, 
-        u, [b / (2 * k + 2) for k, b in enumerate(_BERNOULLI)][::-1])
+    result = xp.log(z) - 0.5 / z - u * _horner(
+        xp, u, [b / (2 * k + 2) for k, b in enumerate(_BERNOULLI)][::-1])
     down = xp.zeros_like(x)
     for k in range(_SHIFT):
         down += 1.0 / (positive + k)

@@ -798,7 +798,7 @@ def _(F, g, arr, indices, values, out, arr_shape, values_shape, indices_shape, a
             return F.where(F.equal(t, 0.0), 1.0, t)
 
         def zero(t):
-            return F.where(F.equal(t, 0.0), 1.0, F.where(F.equal(t, t), 0.0, 1.0))
+            return F.where(F.equal(t, 0.0), 1.0, t * 0.0)
         product = F.put_along_axis(one(arr), indices, one(values), axis, "mul", include_self,
                                    broadcast)
         zeros = F.put_along_axis(zero(arr), indices, zero(values), axis, "add", include_self,
@@ -855,6 +855,9 @@ def put_along_axis(arr: Tensor, indices: Tensor, values, axis: int, reduce: str 
     [[99, 99, 99], [60, 40, 50]]
     """
     reduce = _REDUCE.get(reduce, reduce)
+    if not isinstance(values, Tensor):
+        place = arr.place if is_array(arr._data) else None
+        values = to_tensor(values, dtype=arr.dtype, place=place)
     if reduce != "mean":
         return _put_along_axis(arr, indices, values, axis, reduce, include_self, broadcast)
     total = _put_along_axis(arr, indices, values, axis, "add", include_self, broadcast)
@@ -1305,7 +1308,7 @@ def _(F, g, x_shape, out, axis, keepdim):
 
 
 @op(half="native", amp="keep", samples=lambda draw: (
-    (np.repeat(draw.distinct((3,)), [2, 1, 1]).reshape(1, 4),), {"keepdim": draw.bool()}))
+    (draw.distinct((2, 3)),), {"axis": draw.axis(2), "keepdim": draw.bool()}))
 def mode(xp, x: Array, axis: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     """(value, int64 index) of the most frequent entry along an axis, of several the smallest.
 

@@ -69,10 +69,10 @@ def _max_pool_vjp(F, g, x, out, kernel_size, stride, padding, return_mask, ceil_
 def _sample_pool(n):
     def sample(draw):
         shape = (draw.integer(1, 2), draw.integer(1, 2), *[draw.integer(3, 5) for _ in range(n)])
-        k = draw.integer(2, 3)                      # a stride above k may leave a window empty
-        return (draw.distinct(shape), k), dict(stride=draw.integer(1, k),
-                                               padding=draw.integer(0, 1),
-                                               ceil_mode=draw.bool())
+        k, padding = draw.integer(2, 3), draw.integer(0, 1)
+        # A stride above k, or ceil_mode with padding, may leave a window empty: its max is -inf.
+        return (draw.distinct(shape), k), dict(stride=draw.integer(1, k), padding=padding,
+                                               ceil_mode=not padding and draw.bool())
     return sample
 
 
@@ -131,15 +131,15 @@ max_pool3d.vjp(_max_pool_vjp)
 
 
 @op(namespace=None, amp="keep", half="native")
-def max_pool_scatter(xp, y: Array, x: Array, out: Array, kernel: tuple, stride: tuple,
+def max_pool_scatter(xp, y: Array, x: Array, winners: Array, kernel: tuple, stride: tuple,
                      pad: tuple) -> Array:
-    """y, one value a window, at the place of the window's maximum in x."""
-    return kp.max_scatter(xp, y, x, out, tuple(kernel), tuple(stride), tuple(pad))
+    """y, one value a window, at the place of the window's maximum in x; winners: the maxima."""
+    return kp.max_scatter(xp, y, x, winners, tuple(kernel), tuple(stride), tuple(pad))
 
 
 @max_pool_scatter.vjp
-def _(F, g, x, out, kernel, stride, pad):
-    return F.max_pool_gather(g, x, out, kernel, stride, pad), None, None
+def _(F, g, x, winners, kernel, stride, pad):
+    return F.max_pool_gather(g, x, winners, kernel, stride, pad), None, None
 
 
 @op(namespace=None, amp="keep", half="native")

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from .core import Array, Arrays, Tensor, asnumpy, np_dtype, op, ops, public
+from .core import F32, F64, Array, Arrays, Tensor, asnumpy, np_dtype, op, ops, public
 from .samples import reduction
 
 
@@ -73,26 +73,31 @@ def _total(xp, x, axis, keepdim, dtype=None):
     NumPy adds in pairs along the last axis, but row after row along others, where the error of
     float32 grows with the count: there the rows are summed in blocks first.
     """
-    if xp is np and axis is not None and x.dtype.itemsize == 4 and x.dtype.kind == "f" \
-            and x.ndim > 1 and dtype in (None, x.dtype):
+    if x.dtype is F32 and x.size > 512 and axis is not None and dtype is None and xp is np:
         return _total_f32(x, axis, keepdim)         # xp: numpy-only
     return xp.add.reduce(x, axis, dtype, None, keepdim)
 
 
 def _total_f32(x, axis, keepdim):
-    axes = (axis,) if type(axis) is int else axis
-    if any(not -x.ndim <= a < x.ndim for a in axes):
-        return np.add.reduce(x, axis, None, None, keepdim)      # raises
-    axes = sorted([a % x.ndim for a in axes])
-    # From the last axis forwards: each step reads what is contiguous, and later ones less.
-    for a in reversed(axes):
+    axes, ndim = (axis,) if type(axis) is int else axis, x.ndim
+    rows = math.prod([n for n, a in zip(x.shape, range(ndim)) if a in axes or a - ndim in axes])
+    last = ndim
+    while last - 1 in axes or last - 1 - ndim in axes:          # what NumPy adds in pairs
+        last -= 1
+        rows //= x.shape[last] or 1
+    if rows <= 256 or any([not -ndim <= a < ndim for a in axes]):
+        return np.add.reduce(x, axis, None, None, keepdim)
+    axes = sorted([a % ndim for a in axes])
+    if last < ndim:
+        x = np.add.reduce(x, tuple(range(last, ndim)), None, None, True)
+    for a in reversed([a for a in axes if a < last]):
         x = _total_axis(x, a)
     return x if keepdim else x.reshape([n for i, n in enumerate(x.shape) if i not in axes])
 
 
 def _total_axis(x, a):
     n = x.shape[a]
-    if n > 256 and a < x.ndim - 1:
+    if n > 256:
         blocks = n // 128
         head, rest = x[(slice(None),) * a + (slice(0, blocks * 128),)], None
         if n % 128:
@@ -115,8 +120,13 @@ def _sum(xp, x: Array, axis: int | list[int] | None = None, dtype: str | None = 
     >>> paddle.sum(paddle.to_tensor([[1., 2.], [3., 4.]]), axis=1).tolist()
     [3.0, 7.0]
     """
-    dtype = np_dtype(dtype) if dtype is not None else _WIDER.get(x.dtype, x.dtype)
-    return _total(xp, x, axis if axis is None or type(axis) is int else _axes(axis), keepdim, dtype)
+    if axis is not None and type(axis) is not int:
+        axis = _axes(axis)
+    kind = x.dtype
+    if dtype is None and (kind is F32 or kind is F64):
+        return _total(xp, x, axis, keepdim)
+    return _total(xp, x, axis, keepdim, _WIDER.get(kind, kind) if dtype is None else
+                  np_dtype(dtype))
 
 
 @_sum.vjp
@@ -134,11 +144,11 @@ def mean(xp, x: Array, axis: int | list[int] | None = None, keepdim: bool = Fals
     >>> paddle.mean(paddle.to_tensor([[1., 2.], [3., 4.]]), axis=0).tolist()
     [2.0, 3.0]
     """
-    axis = _axes(axis)
-    kind = x.dtype.kind
+    if axis is not None and type(axis) is not int:
+        axis = _axes(axis)
     total = _total(xp, x, axis, keepdim)
-    n = _count(x.shape, axis)
-    if kind in "fc":
+    n = x.size if axis is None else _count(x.shape, axis)
+    if x.dtype.kind in "fc":
         return total * total.dtype.type(1.0 / n) if n else total * total.dtype.type("nan")
     return xp.trunc(total / n).astype(x.dtype)
 
@@ -189,7 +199,7 @@ def _position(name, word, example):
         found = getattr(x, name)(axis)
         if keepdim:
             found = found.reshape([1] * x.ndim) if axis is None else xp.expand_dims(found, axis)
-        return found.astype(np_dtype(dtype))
+        return found.astype(np_dtype(dtype), copy=False)
     forward.__doc__ = f"""The index of the first {word} element: of the flattened x, or along axis.
 
     >>> import minipaddle as paddle
@@ -313,7 +323,9 @@ def logsumexp(xp, x: Array, axis: int | list[int] | None = None, keepdim: bool =
         return xp.log(xp.add.reduce(x, axis, None, None, keepdim))
     top = _extreme(xp, x, True, axis, True)
     finite = xp.where(xp.isfinite(top), top, x.dtype.type(0))
-    total = xp.log(_total(xp, xp.exp(x - finite), axis, keepdim))
+    shifted = x - finite
+    shifted = xp.exp(shifted, out=shifted) if shifted.ndim else xp.exp(shifted)
+    total = xp.log(_total(xp, shifted, axis, keepdim))
     return total + finite.reshape(total.shape)
 
 
@@ -457,8 +469,9 @@ def var(xp, x: Array, axis: int | list[int] | None = None, unbiased: bool = True
     2.0
     """
     axis = _axes(axis)
+    total = _total(xp, x, axis, True)
     n = _count(x.shape, axis)
-    middle = _total(xp, x, axis, True) * x.dtype.type(1.0 / n if n else math.nan)
+    middle = total * x.dtype.type(1.0 / n if n else math.nan)
     away = x - middle
     total = _total(xp, away * away, axis, keepdim)
     return total / total.dtype.type(n - 1 if unbiased else n)
@@ -499,8 +512,6 @@ def ranked(xp, x: Array, q: float, axis: int | list[int] | None, keepdim: bool,
     kept, axes = _order(x.ndim, axis)
     rows = xp.sort(_rows(x, axis)[0], axis=-1)      # nans come last
     n = rows.shape[-1]
-    if n == 0:
-        raise ValueError("x has no elements to take a quantile of")
     bad = xp.isnan(rows)
     if skip_nan:
         last = n - 1 - bad.sum(-1, keepdims=True)
@@ -535,6 +546,12 @@ def _quantile(name, x, q, axis, keepdim, skip_nan):
         return ops.stack([_quantile(name, x, v, axis, keepdim, skip_nan) for v in values], 0)
     if not 0 <= values <= 1:
         raise ValueError(f"{name}: q must be in [0, 1], got {values!r}")
+    try:
+        _, axes = _order(x.ndim, axis)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: {error}") from None
+    if 0 in [x.shape[a] for a in axes]:
+        raise ValueError(f"{name}: x of shape {x.shape} has no elements along axis {axis}")
     low, high, weight = ranked(x, float(values), axis, keepdim, skip_nan)
     return low + (high - low) * weight
 

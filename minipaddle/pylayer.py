@@ -58,6 +58,9 @@ class _PyNode(Node):
             if t is not None and not isinstance(t, Tensor):
                 raise TypeError(f"{self.layer.__name__}.backward: gradient {i} must be a Tensor or "
                                 f"None, got {kind_of(t)}")
+            if t is not None and self.edges[i] is not None and t._data.shape != self.shapes[i]:
+                raise ValueError(f"{self.layer.__name__}.backward: gradient {i} has shape "
+                                 f"{list(t._data.shape)}, its input has {list(self.shapes[i])}")
         return tuple(found)
 
     def free(self) -> None:
@@ -109,6 +112,7 @@ class PyLayer:
         edges = tuple(None if t.stop_gradient else t._node or t for t in tensors)
         node = _PyNode(_py_op(cls), edges, (), (), None)
         node.layer, node.context, node.metas, node.plain = cls, ctx, [], False
+        node.shapes = [t._data.shape for t in tensors]
         results = []
         for i, t in enumerate(values):
             if not isinstance(t, Tensor):

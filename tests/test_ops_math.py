@@ -87,11 +87,12 @@ def test_power_one_shares_no_memory():
     y = x ** 1
     y[0] = 9.0
     assert x.tolist() == [1.0, 2.0]
+    assert np.signbit((paddle.to_tensor([-0.0]) ** 1).numpy()[0])
 
 
 def test_sigmoid_keeps_its_digits_far_down():
     x = paddle.to_tensor([-80.0, -20.0, 0.0, 100.0])
-    np.testing.assert_allclose(paddle.nn.functional.sigmoid(x).numpy(),
+    np.testing.assert_allclose(x.sigmoid().numpy(),
                                1 / (1 + np.exp(-np.float64([-80, -20, 0, 100]))), rtol=1e-6)
 
 
@@ -188,7 +189,7 @@ def test_paddle_is_silent_where_numpy_warns():
              + x // 0.0 + paddle.logaddexp(x, x) + paddle.reciprocal(x) + x ** -1 + x ** 0.3)
         y.sum().backward()
         paddle.prod(x), paddle.cumsum(x), paddle.max(x), paddle.mean(x), paddle.std(x)
-        paddle.isclose(x, x), paddle.erfinv(x), paddle.lgamma(x), paddle.logsumexp(x)
+        paddle.isclose(x, x), paddle.erfinv(x), paddle.digamma(x), paddle.logsumexp(x)
     assert not [str(w.message) for w in seen]
 
 
@@ -224,15 +225,16 @@ def test_erf_and_lgamma_to_the_last_digits():
 
 
 def test_digamma_and_polygamma_by_their_recurrences():
-    x = np.linspace(0.05, 20, 400)
+    x = np.linspace(0.5, 20, 400)
 
     def run(name, *args):
         return getattr(paddle, name)(paddle.to_tensor(args[0]), *args[1:]).numpy()
     np.testing.assert_allclose(run("digamma", np.float64([1.0])), -0.5772156649015329, rtol=1e-14)
     np.testing.assert_allclose(run("digamma", x + 1), run("digamma", x) + 1 / x, rtol=1e-12,
                                atol=1e-13)
-    np.testing.assert_allclose(run("digamma", 1 - x[:20]) - run("digamma", x[:20]),
-                               math.pi / np.tan(math.pi * x[:20]), rtol=1e-10)
+    below = -np.float64([0.1, 0.6, 1.5, 7.3])       # by reflection
+    np.testing.assert_allclose(run("digamma", 1 - below) - run("digamma", below),
+                               math.pi / np.tan(math.pi * below), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(run("polygamma", np.float64([1.0]), 1), math.pi ** 2 / 6, rtol=1e-14)
     for n in (1, 2, 3):
         step = (-1) ** n * math.factorial(n) / x ** (n + 1)
