@@ -36,7 +36,7 @@ core.namespaces["paddle"] = globals()
 _DOTTED = {
     "autograd": "autograd", "amp": "amp", "device": "device", "fluid": "fluid",
     "fluid.dygraph": "fluid_dygraph", "fluid.layers": "fluid_layers", "framework": "framework",
-    "io": "io", "jit": "jit", "metric": "metric", "nn": "nn", "nn.clip": "clip",
+    "io": "io", "jit": "jit", "metric": "metric", "nn": "nn", "nn.clip": "grad_clip",
     "nn.functional": "functional", "nn.initializer": "initializer", "optimizer": "optim",
     "optimizer.lr": "lr", "regularizer": "regularizer", "static": "static",
     "vision": "vision", "vision.datasets": "vision_datasets",

@@ -656,10 +656,11 @@ def inplace(function, x, *args, **kwargs):
         out = ops.cast(out, x._data.dtype)
     array = out._data
     moved = same_memory(array, x._data)            # reshape_ and its like: the same values
-    if array.shape != x._data.shape and not moved and \
-            (shared or xp_of(array).broadcast_shapes(array.shape, x._data.shape) != array.shape):
-        raise ValueError(f"{name}_: the result has shape {list(array.shape)}, x has "
-                         f"{list(x._data.shape)}")
+    if array.shape != x._data.shape and not moved:
+        if not getattr(getattr(function, "op", None), "view", False):
+            raise ValueError(f"{name}_: the result has shape {list(array.shape)}, x has "
+                             f"{list(x._data.shape)}; in place they must be equal")
+        x._storage, storage, shared = None, None, False     # a reshape that had to copy
     if shared and not moved:
         x._data[...] = array
     elif array is not x._data:

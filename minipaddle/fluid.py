@@ -8,7 +8,8 @@ from __future__ import annotations
 from . import fluid_dygraph as dygraph  # noqa: F401
 from . import fluid_layers as layers  # noqa: F401
 from . import fluid_optimizer as optimizer  # noqa: F401
-from . import in_dynamic_mode as in_dygraph_mode  # noqa: F401
 from . import initializer, regularizer  # noqa: F401
 from .device import CPUPlace, CUDAPinnedPlace, CUDAPlace, is_compiled_with_cuda  # noqa: F401
 from .fluid_dygraph import load_dygraph, save_dygraph  # noqa: F401
+from .layer import ParamAttr  # noqa: F401
+from .static import in_dynamic_mode as in_dygraph_mode  # noqa: F401

@@ -16,7 +16,9 @@ from . import functional as F
 from .core import Parameter, Tensor, grad, no_grad, to_tensor  # noqa: F401
 from .fluid_layers import activate
 from .jit import to_static
-from .nn import Layer, LayerList, ParameterList, Sequential  # noqa: F401
+from .nn import BatchNorm, Layer, LayerList, ParameterList, Sequential  # noqa: F401
+from .serialization import load, save
+from .static import in_dynamic_mode
 
 declarative = to_static
 
@@ -28,7 +30,6 @@ def enabled() -> bool:
     >>> paddle.fluid.dygraph.enabled()
     True
     """
-    from . import in_dynamic_mode
     return in_dynamic_mode()
 
 
@@ -68,7 +69,6 @@ def to_variable(value, name: str | None = None, zero_copy: bool | None = None,
 
 def save_dygraph(state_dict: dict, model_path: str) -> None:
     """Save a layer's state as `model_path.pdparams`, an optimizer's as `model_path.pdopt`."""
-    from . import save
     parameters = any(isinstance(value, Parameter) for value in state_dict.values())
     save(state_dict, model_path + (".pdparams" if parameters else ".pdopt"))
 
@@ -78,7 +78,6 @@ def load_dygraph(model_path: str) -> tuple[dict | None, dict | None]:
 
     FileNotFoundError when neither is.
     """
-    from . import load
     base = model_path.removesuffix(".pdparams").removesuffix(".pdopt")
     found = [load(base + ending) if os.path.isfile(base + ending) else None
              for ending in (".pdparams", ".pdopt")]
@@ -189,26 +188,6 @@ class Dropout(nn.Dropout):
                  is_test: bool = False) -> None:
         super().__init__(p, mode="upscale_in_train" if dropout_implementation ==
                          "upscale_in_train" else "downscale_in_infer")
-
-
-class BatchNorm(nn.BatchNorm2D):
-    """Normalisation over a batch of [N, num_channels, H, W], then the function named `act`.
-
-    >>> import minipaddle as paddle
-    >>> paddle.fluid.dygraph.BatchNorm(3, act='relu')(paddle.ones([2, 3, 4, 4])).shape
-    [2, 3, 4, 4]
-    """
-
-    def __init__(self, num_channels: int, act: str | None = None, is_test: bool = False,
-                 momentum: float = 0.9, epsilon: float = 1e-5, param_attr=None, bias_attr=None,
-                 dtype: str = "float32", data_layout: str = "NCHW",
-                 use_global_stats: bool = False) -> None:
-        super().__init__(num_channels, momentum, epsilon, param_attr, bias_attr, data_layout,
-                         use_global_stats or None)
-        self._act = act
-
-    def forward(self, input: Tensor) -> Tensor:
-        return activate(super().forward(input), self._act)
 
 
 class LayerNorm(nn.LayerNorm):

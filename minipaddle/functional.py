@@ -573,13 +573,13 @@ def adaptive_avg_pool3d(x: Tensor, output_size, data_format: str = "NCDHW",
 def _pick(x, index):
     """The values of x (N, C, *S) at flat positions (N, C, *O) of its planes."""
     n, c = x.shape[:2]
-    flat = ops.take_along_axis(ops.reshape(x, [n, c, -1]), ops.reshape(index, [n, c, -1]), 2)
+    index_rows = ops.cast(ops.reshape(index, [n, c, -1]), "int64")
+    flat = ops.take_along_axis(ops.reshape(x, [n, c, -1]), index_rows, 2)
     return ops.reshape(flat, index.shape)
 
 
 def _adaptive_max(x, output_size, n, return_mask):
-    with no_grad():
-        index = ops.adaptive_max_index(x, _adaptive_size(x, output_size, n, False))
+    index = ops.adaptive_max_index(x, _adaptive_size(x, output_size, n, False))
     out = _pick(x, index)
     return (out, index) if return_mask else out
 
@@ -1266,9 +1266,9 @@ def multi_margin_loss(input: Tensor, label: Tensor, p: int = 1, margin: float = 
     hot = ops.cast(ops.one_hot(ops.reshape(label, [-1]), c), input.dtype)
     right = ops.sum(hot * input, axis=1, keepdim=True)
     terms = ops.relu(input - right + margin)
+    terms = (terms if p == 1 else ops.pow(terms, float(p))) * (1.0 - hot)
     if weight is not None:
         terms = terms * ops.sum(hot * weight, axis=1, keepdim=True)
-    terms = (terms if p == 1 else ops.pow(terms, float(p))) * (1.0 - hot)
     return _reduced(ops.sum(terms, axis=1) / c, reduction, "multi_margin_loss")
 
 

@@ -111,10 +111,10 @@ def max_gather(xp, v, x, out, kernel, stride, pad):
 
 
 def max_index(xp, x, kernel, stride, pad, size):
-    """The flat position in its plane of each window's first maximum, int64."""
+    """The flat position in its plane of each window's first maximum, int32."""
     out = max_pool(xp, x, kernel, stride, pad, size)
-    flat = xp.arange(int(np.prod(x.shape[2:])), dtype=np.int64).reshape((1, 1, *x.shape[2:]))
-    result = xp.zeros(out.shape, np.int64)
+    flat = xp.arange(int(np.prod(x.shape[2:])), dtype=np.int32).reshape((1, 1, *x.shape[2:]))
+    result = xp.zeros(out.shape, np.int32)
     for to, at, mask in _winners(xp, x, out, kernel, stride, pad):
         here = result[to]
         here += flat[at] * mask

@@ -18,7 +18,7 @@ from .ops_conv import ints
 
 def __getattr__(name: str):
     if name.startswith("ClipGrad"):                 # of clip.py, which stands above this module
-        return getattr(importlib.import_module(__package__ + ".clip"), name)
+        return getattr(importlib.import_module(__package__ + ".grad_clip"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -682,12 +682,9 @@ class _BatchNormBase(Layer):
         self._num_features, self._momentum, self._epsilon = num_features, momentum, epsilon
         self._data_format, self._use_global_stats = data_format, use_global_stats
         shape = [num_features]
-        # attr=False fixes the factor at 1 (the shift at 0); it is still part of the state
-        self.weight = self.create_parameter(shape, weight_attr or None,
+        self.weight = self.create_parameter(shape, weight_attr,
                                             default_initializer=Constant(1.0))
-        self.bias = self.create_parameter(shape, bias_attr or None, is_bias=True)
-        self.weight.stop_gradient |= weight_attr is False
-        self.bias.stop_gradient |= bias_attr is False
+        self.bias = self.create_parameter(shape, bias_attr, is_bias=True)
         self._mean = self.create_parameter(shape, ParamAttr(initializer=Constant(0.0),
                                                             trainable=False))
         self._variance = self.create_parameter(shape, ParamAttr(initializer=Constant(1.0),

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from .core import (Array, Tensor, asnumpy, default_complex, default_float, inplace, no_grad,
-                   np_dtype, op, ops, public, to_tensor)
+from .core import (Array, Tensor, asnumpy, default_complex, default_float, inplace, namespaces,
+                   no_grad, np_dtype, op, ops, public, to_tensor)
 from .samples import unary
 
 
@@ -38,6 +38,9 @@ def _number(value):
 
 
 # ---- constants
+namespaces["paddle"].update(pi=math.pi, e=math.e, inf=math.inf, nan=math.nan, newaxis=None)
+
+
 @op(amp="keep", half="native")
 def zeros(xp, shape: list[int], dtype: str | None = None) -> Array:
     """A tensor of zeros; dtype: the default float dtype unless given.
@@ -91,11 +94,11 @@ def full(xp, shape: list[int], fill_value: float, dtype: str | None = None) -> A
 def constant_of(function):
     """Publish an op whose result does not depend on its inputs' values: it gets no history."""
     @functools.wraps(function)
-    def public_form(x, *args, **kwargs):
-        if getattr(x, "stop_gradient", True):
-            return function(x, *args, **kwargs)
+    def public_form(*args, **kwargs):
+        if all(getattr(x, "stop_gradient", True) for x in (*args, *kwargs.values())):
+            return function(*args, **kwargs)
         with no_grad():
-            return function(x, *args, **kwargs)
+            return function(*args, **kwargs)
     public_form.op = function.op
     return public(method=False)(public_form)
 

@@ -102,7 +102,7 @@ def max_pool2d(xp, x: Array, kernel_size: int | list[int], stride: int | list[in
 
     stride: that of the windows, kernel_size if None. padding as in `conv2d`; it never wins.
     ceil_mode: a last window that is only partly inside counts. return_mask=True also gives the
-    flat position in its plane of each maximum, int64. Of equal values the first, row by row,
+    flat position in its plane of each maximum, int32. Of equal values the first, row by row,
     is the maximum: it alone gets the gradient.
 
     >>> import minipaddle as paddle
@@ -367,11 +367,11 @@ def _(F, g, x_shape, kind, scales, align_corners, align_mode):
 
 @op(namespace=None)
 def adaptive_max_index(xp, x: Array, size: tuple) -> Array:
-    """The flat position in its plane of the maximum of each of size equal parts, int64."""
+    """The flat position in its plane of the maximum of each of size equal parts, int32."""
     n, c, *old = x.shape
     planes = x.reshape(n, c, math.prod(old))
-    flat = xp.arange(math.prod(old), dtype=np.int64).reshape(old)
-    out = xp.zeros((n, c, *size), np.int64)
+    flat = xp.arange(math.prod(old), dtype=np.int32).reshape(old)
+    out = xp.zeros((n, c, *size), np.int32)
     for place in np.ndindex(*size):
         part = tuple([slice(p * m // s, -(-(p + 1) * m // s))
                       for p, m, s in zip(place, old, size)])

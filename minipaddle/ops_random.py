@@ -138,21 +138,32 @@ def randperm(xp, n: int, dtype: str = "int64") -> Array:
 
 
 # ---- like another tensor
-def _like(name, word, draw):
-    def forward(xp, x: Array, dtype: str | None = None) -> Array:
-        kind = np_dtype(dtype, x.dtype if x.dtype.kind == "f" else default_float())
-        return draw(xp, x.shape, kind)
-    forward.__doc__ = f"""{word} random numbers of x's shape; dtype: x's unless given.
+@constant_of
+@op(namespace=None, random=True, amp="keep", half="native")
+def rand_like(xp, input: Array, dtype: str | None = None) -> Array:
+    """Uniform random numbers in [0, 1) of input's shape; dtype: input's unless given.
 
     >>> import minipaddle as paddle
-    >>> paddle.{name}(paddle.ones([2, 3])).shape
+    >>> paddle.rand_like(paddle.ones([2, 3])).shape
     [2, 3]
     """
-    return constant_of(op(name, namespace=None, random=True, amp="keep", half="native")(forward))
+    return _uniform(xp, input.shape, _float_of(input, dtype), 0.0, 1.0)
 
 
-rand_like = _like("rand_like", "Uniform", lambda xp, shape, kind: _uniform(xp, shape, kind, 0, 1))
-randn_like = _like("randn_like", "Standard normal", _normal)
+@constant_of
+@op(namespace=None, random=True, amp="keep", half="native")
+def randn_like(xp, x: Array, dtype: str | None = None) -> Array:
+    """Standard normal random numbers of x's shape; dtype: x's unless given.
+
+    >>> import minipaddle as paddle
+    >>> paddle.randn_like(paddle.ones([2, 3])).shape
+    [2, 3]
+    """
+    return _normal(xp, x.shape, _float_of(x, dtype))
+
+
+def _float_of(x, dtype):
+    return np_dtype(dtype, x.dtype if x.dtype.kind == "f" else default_float())
 
 
 @constant_of

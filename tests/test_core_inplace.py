@@ -289,3 +289,20 @@ def test_detach_and_detach_inplace():
     assert y.stop_gradient and y.is_leaf
     (y * x).sum().backward()
     assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_a_reshape_that_must_copy_leaves_the_shared_memory():
+    x = data([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    y = x.T
+    y.reshape_([6])
+    assert y.tolist() == [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]
+    y.add_(data(10.0))
+    assert x.tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+    w = leaf([[1.0, 2.0], [3.0, 4.0]])
+    z = (w * 1.0).T
+    kept = z * z
+    z.reshape_([4])
+    (z * data([1.0, 10.0, 100.0, 1000.0])).sum().backward()
+    assert w.grad.tolist() == [[1.0, 100.0], [10.0, 1000.0]]
+    with pytest.raises(RuntimeError, match="version mismatch"):
+        kept.sum().backward()

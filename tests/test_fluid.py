@@ -102,7 +102,7 @@ class OldNet(fluid.dygraph.Layer):
 
 
 @pytest.mark.parametrize("make", [
-    lambda p: fluid.optimizer.SGDOptimizer(0.1, parameter_list=p),
+    lambda p: fluid.optimizer.SGDOptimizer(0.3, parameter_list=p),
     lambda p: fluid.optimizer.MomentumOptimizer(0.05, 0.9, p),
     lambda p: fluid.optimizer.Adam(0.01, parameter_list=p, regularization=paddle.regularizer
                                    .L2Decay(1e-4)),
