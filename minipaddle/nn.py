@@ -5,21 +5,15 @@ rows of tables; those with parameters are classes, one body for all ranks of a f
 """
 from __future__ import annotations
 
-import importlib
 import math
 
 from . import functional as F
 from .core import no_grad, ops
+from .grad_clip import ClipGradByGlobalNorm, ClipGradByNorm, ClipGradByValue  # noqa: F401
 from .initializer import Constant, Normal
 from .layer import (Layer, LayerDict, LayerList, ParamAttr, ParameterDict,  # noqa: F401
                     ParameterList, Sequential, make_parameter)
 from .ops_conv import ints
-
-
-def __getattr__(name: str):
-    if name.startswith("ClipGrad"):                 # of clip.py, which stands above this module
-        return getattr(importlib.import_module(__package__ + ".grad_clip"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 # ---- layers that hold the options of a function

@@ -54,7 +54,9 @@ def _count(x_shape, axis) -> int:
     return math.prod(x_shape[a] for a in ((axes,) if type(axes) is int else axes))
 
 
-@op(namespace=None, half="native", amp="keep", view=True)
+@op(namespace=None, half="native", amp="keep", view=True,
+    samples=lambda draw: ((draw.array((3, 1, 2)), (3, 4, 2)) if draw.bool() else
+                          (draw.array(()), (2, 3)), {}))
 def spread_to(xp, x: Array, shape: tuple) -> Array:
     """x of as many dimensions as `shape` (or 0-d), repeated along its ones without copying."""
     return xp.broadcast_to(x, shape)
@@ -910,3 +912,51 @@ def cumulative_trapezoid(y, x=None, dx=None, axis=-1, name=None):
     [1.5, 4.0]
     """
     return cumsum(_trapezoids("cumulative_trapezoid", y, x, dx, axis), axis)
+
+
+# ---- differences and distances
+@public()
+def diff(x, n=1, axis=-1, prepend=None, append=None, name=None):
+    """The n-th differences of neighbours along axis, of x between `prepend` and `append`.
+
+    Of bools: where neighbours differ. ValueError for n below 0.
+
+    >>> import minipaddle as paddle
+    >>> paddle.diff(paddle.to_tensor([1.0, 4.0, 9.0])).tolist()
+    [3.0, 5.0]
+    """
+    if n < 0:
+        raise ValueError(f"diff: n must not be negative, got {n}")
+    axis = _order(x.ndim, axis)[1][0]
+    parts = [part for part in (prepend, x, append) if part is not None]
+    x = parts[0] if len(parts) == 1 else ops.concat(parts, axis=axis)
+    for _ in range(n):
+        later, earlier = _slice(x, axis, 1, None), _slice(x, axis, 0, -1)
+        x = later != earlier if x.dtype.name == "bool" else later - earlier
+    return x
+
+
+@public()
+def cdist(x, y, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary", name=None):
+    """The p-norm distances of all rows of x [..., m, d] and y [..., n, d]: [..., m, n].
+
+    compute_mode is accepted; the distances are always those of the differences.
+
+    >>> import minipaddle as paddle
+    >>> x, y = paddle.to_tensor([[0.0, 0.0]]), paddle.to_tensor([[3.0, 4.0], [0.0, 1.0]])
+    >>> paddle.cdist(x, y).tolist()
+    [[5.0, 1.0]]
+    """
+    return p_norm(ops.unsqueeze(x, -2) - ops.unsqueeze(y, -3), float(p), -1)
+
+
+@public(method=False)
+def pdist(x, p=2.0, name=None):
+    """The p-norm distances of all pairs of rows of x [n, d]: [n (n - 1) / 2].
+
+    >>> import minipaddle as paddle
+    >>> paddle.pdist(paddle.to_tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])).shape
+    [3]
+    """
+    first, second = ops.triu_indices(x.shape[0], x.shape[0], 1)
+    return p_norm(ops.index_select(x, first) - ops.index_select(x, second), float(p), -1)

@@ -184,7 +184,12 @@ def reductions() -> list:
         "paddle.trapezoid(t([1., 2., 3.]), dx=2.)",
         "paddle.cumulative_trapezoid(t([1., 2., 3.]), t([0., 1., 3.]))",
         "grad(paddle.norm, [0., 0.])", "paddle.reduce_as(t([[1., 2.], [3., 4.]]), t([0., 0.]))",
-        "paddle.logsumexp(t([1000., 1000.]))",
+        "paddle.logsumexp(t([1000., 1000.]))", "paddle.diff(t([1., 4., 9.]))",
+        "paddle.diff(t([[1, 4, 9], [2, 2, 0]]), 2, 1, append=t([[7], [8]]))",
+        "paddle.diff(t([[1, 4, 9], [2, 2, 0]]), axis=0)", "paddle.diff(t([True, False, False]))",
+        "paddle.cdist(t([[1., 2.], [0., 1.]]), t([[4., 6.], [1., 1.], [0., 3.]]))",
+        "paddle.cdist(t([[1., 2.], [0., 1.]]), t([[4., 6.]]), 1.)",
+        "paddle.pdist(t([[0., 0.], [3., 4.], [0., 1.]]))",
     ]
     return lines
 
