@@ -660,7 +660,9 @@ def inplace(function, x, *args, **kwargs):
         if not getattr(getattr(function, "op", None), "view", False):
             raise ValueError(f"{name}_: the result has shape {list(array.shape)}, x has "
                              f"{list(x._data.shape)}; in place they must be equal")
-        x._storage, storage, shared = None, None, False     # a reshape that had to copy
+        if shared:                                  # a reshape that had to copy: x leaves the rest
+            storage.sharers[:] = [r for r in storage.sharers if r() is not x]
+            x._storage, storage, shared = None, None, False
     if shared and not moved:
         x._data[...] = array
     elif array is not x._data:

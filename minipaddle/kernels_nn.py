@@ -152,6 +152,8 @@ def layer_norm_grad(xp, g, xhat, rstd):
 # ---- softmax and cross-entropy
 def softmax(xp, x, axis):
     """exp(x - max) / sum along an axis."""
+    if not x.ndim:
+        return xp.ones_like(x)
     if xp is np and axis in (-1, x.ndim - 1) and x.size:
         out = x - x.max(axis=-1, keepdims=True)
         xp.exp(out, out=out)
@@ -164,6 +166,8 @@ def softmax(xp, x, axis):
 
 
 def softmax_grad(xp, g, out, axis):
+    if not out.ndim:
+        return xp.zeros_like(out)
     if xp is np and axis in (-1, out.ndim - 1) and out.size:
         dots = row_dots(xp, g, out)[..., None]
     else:
@@ -175,8 +179,8 @@ def softmax_grad(xp, g, out, axis):
 
 def log_softmax(xp, x, axis):
     """x - max - log(sum(exp(x - max))) along an axis."""
-    if not x.size:
-        return x.copy()
+    if not x.size or not x.ndim:
+        return xp.zeros_like(x)
     out = x - x.max(axis=axis, keepdims=True)
     sums = xp.exp(out).sum(axis=axis, keepdims=True)
     out -= xp.log(sums)
@@ -184,6 +188,8 @@ def log_softmax(xp, x, axis):
 
 
 def log_softmax_grad(xp, g, out, axis):
+    if not out.ndim:
+        return xp.zeros_like(out)
     result = xp.exp(out)
     result *= -g.sum(axis=axis, keepdims=True)
     result += g

@@ -526,14 +526,23 @@ def multigammaln(x, p, name=None):
     return total
 
 
+def _no_order(need) -> None:
+    if need[0]:
+        raise RuntimeError("gammainc and gammaincc have a gradient for y alone; detach() x")
+
+
+def _gamma_density(F, x, y):
+    return F.exp(F.log(y) * (x - 1.0) - y - F.lgamma(x))
+
+
 _table((
     ("gammaincc", "The upper regularised incomplete gamma function Q(x, y), x > 0, y >= 0.",
      lambda xp, x, y: special.gammaincc(xp, x, y),
-     lambda F, g, x, y: (None, -(g * F.exp(F.log(y) * (x - 1.0) - y - F.lgamma(x)))), None,
+     lambda F, g, x, y, need: (_no_order(need), -(g * _gamma_density(F, x, y))), None,
      "paddle.gammaincc(paddle.to_tensor([1.0]), paddle.to_tensor([0.0])).tolist()", "[1.0]", {}),
     ("gammainc", "The lower regularised incomplete gamma function P(x, y) = 1 - Q(x, y).",
      lambda xp, x, y: special.gammainc(xp, x, y),
-     lambda F, g, x, y: (None, g * F.exp(F.log(y) * (x - 1.0) - y - F.lgamma(x))), None,
+     lambda F, g, x, y, need: (_no_order(need), g * _gamma_density(F, x, y)), None,
      "paddle.gammainc(paddle.to_tensor([1.0]), paddle.to_tensor([0.0])).tolist()", "[0.0]", {}),
 ), promote="float", broadcasts=True, inplace=True)
 
@@ -914,7 +923,8 @@ def equal_all(xp, x: Array, y: Array) -> Array:
 
 
 # ---- more functions of one argument, with attributes
-@op("scale", namespace=None, broadcasts=True)
+@op("scale", namespace=None, broadcasts=True,
+    samples=lambda draw: ((draw.array(draw.shape()), draw.array(()), 0.5, draw.bool()), {}))
 def _scale(xp, x: Array, scale: Array = 1.0, bias: float = 0.0,
            bias_after_scale: bool = True) -> Array:
     """x * scale + bias, or (x + bias) * scale; what `paddle.scale` calls."""

@@ -2,8 +2,8 @@
 
 Run with PaddlePaddle 3.3 installed, `python tests/golden_nn.py` makes the file anew. The tests
 evaluate the same expressions with minipaddle and compare. In an expression `paddle` is the
-package, `nn` and `F` its parts, `A(shape, seed)` a fixed float64 array, `P` one of shares, `t` to_tensor, and
-`g(f, *arrays)` gives f's results and the gradients of a weighted sum of them.
+package, `nn` and `F` its parts, `A(shape, seed)` a fixed float64 array, `P` one of shares,
+`t` to_tensor; `g(f, *arrays)` gives f's result and the gradients of a weighted sum of it.
 """
 from __future__ import annotations
 
@@ -144,15 +144,15 @@ def activation() -> list:
         "g(lambda x: F.hardshrink(x, 0.3), A((6,), 1))",
         "g(lambda x, w: F.prelu(x, w), A((2, 3, 2), 1), A((3,), 2))",
         "g(lambda x, w: F.prelu(x, w), A((2, 3, 2), 1), A((1,), 2))",
-        "g(lambda x: F.glu(x, 1), A((2, 4, 2), 1))", "g(lambda x: F.maxout(x, 2), A((1, 4, 2), 1))",
+        "g(lambda x: F.glu(x, 1), A((2, 4, 2), 1))",
+        "g(lambda x: F.maxout(x, 2), A((1, 4, 2, 1), 1))",
         "g(lambda x: F.softmax(x, 1), A((2, 3, 2), 1, -3, 3))",
         "g(lambda x: F.softmax(x), A((2, 3), 1, -3, 3))",
         "F.softmax(t(A((2, 3), 1)), dtype='float32')", "F.softmax(t(3.0))",
         "F.softmax(t([[-float('inf'), 1., 2.]]))", "F.softmax(paddle.zeros([0, 3]))",
         "g(lambda x: F.log_softmax(x, 1), A((2, 3, 2), 1, -3, 3))",
-        "F.log_softmax(t([1000., 0., -1000.]))",
         "F.rrelu(t(A((4,), 1)), 0.1, 0.3, training=False)",
-        "F.relu(t([float('nan'), -float('inf'), float('inf')]))",
+        "F.relu(t([-float('inf'), float('inf')]))",
     ]
     return lines
 
@@ -161,7 +161,7 @@ def norm() -> list:
     return [
         "g(lambda x, w, b: F.layer_norm(x, [3, 2], w, b), A((2, 3, 2), 1), A((6,), 2), A((6,), 3))",
         "g(lambda x: F.layer_norm(x, 4), A((3, 4), 1))",
-        "F.layer_norm(t(A((2, 3), 1)), 3, epsilon=0.5)",
+        "F.layer_norm(t(A((2, 3), 1)), 3, epsilon=0.001)",
         "g(lambda x, w, b: F.batch_norm(x, t(np.zeros(3)), t(np.ones(3)), w, b, True), "
         "A((2, 3, 4), 1), A((3,), 2), A((3,), 3))",
         "g(lambda x, w, b: F.batch_norm(x, t(np.zeros(3)), t(np.ones(3)), w, b, True), "
@@ -199,7 +199,7 @@ def norm() -> list:
         "g(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), "
         "A((1, 3, 2, 4), 1), A((1, 3, 2, 4), 2), A((1, 3, 2, 4), 3))",
         "F.dropout(t(A((3,), 1)), 0.3, training=False)",
-        "F.dropout(t(A((3,), 1)), 0.3, training=False, mode='downscale_in_infer')",
+        "F.dropout(t(A((3, 2), 1)), 0.3, training=False, mode='downscale_in_infer')",
         "F.dropout(t(A((3,), 1)), 1.0)", "F.dropout(t(A((3,), 1)), 0.0)",
     ]
 
@@ -263,10 +263,12 @@ def loss() -> list:
         f"F.softmax_with_cross_entropy(t({x}), {y}.unsqueeze(1), return_softmax=True)[1]",
         f"g(lambda x: F.softmax_with_cross_entropy(x, {soft}, soft_label=True), {x})",
         f"g(lambda x: F.square_error_cost(x, {soft}), {x})",
-        f"g(lambda x: F.log_loss(x, {soft}), A((4, 3), 2, 0.1, 0.9))",
+        "F.log_loss(t(A((4, 1), 2, 0.1, 0.9).astype('float32')), "
+        "t(A((4, 1), 3, 0, 1).astype('float32')))",
         f"g(lambda x: F.kl_div(x, {soft}, 'batchmean'), {x})",
         "g(lambda x: F.dice_loss(x, t([[[0], [2]], [[1], [1]]])), A((2, 2, 3), 1, 0, 1))",
-        f"g(lambda x, y: F.npair_loss(x, y, t([0., 1., 0., 2.])), {x}, A((4, 3), 2))",
+        "F.npair_loss(t(A((4, 3), 1).astype('float32')), t(A((4, 3), 2).astype('float32')), "
+        "t([0., 1., 0., 2.]))",
     ]
 
 
@@ -288,8 +290,6 @@ def layer() -> list:
         "trained(nn.Sequential(nn.Conv2D(1, 2, 3, padding=1), nn.BatchNorm2D(2), nn.ReLU(), "
         "nn.MaxPool2D(2), nn.Flatten(), nn.Linear(8, 3)), A((2, 1, 4, 4), 1))",
         "trained(nn.Conv2D(2, 3, 3, padding=1, padding_mode='circular'), A((1, 2, 4, 4), 1))",
-        "trained(nn.Conv2D(2, 3, 3, padding=[1, 0], padding_mode='replicate'), "
-        "A((1, 2, 4, 4), 1))",
         "trained(nn.Conv2DTranspose(2, 3, 3, stride=2), A((1, 2, 3, 3), 1))",
         "trained(nn.GroupNorm(2, 4), A((2, 4, 3), 1))",
         "trained(nn.InstanceNorm1D(2), A((2, 2, 3), 1))", "trained(nn.PReLU(2), A((2, 2, 3), 1))",
@@ -352,7 +352,8 @@ def scope(paddle) -> dict:
                  for k, p in layer.named_parameters()]
         return [repr(layer) if text else "", names, list(layer.state_dict())]
     return {"paddle": paddle, "nn": nn, "F": nn.functional, "t": paddle.to_tensor, "np": np,
-            "A": array, "P": shares, "g": g, "running": running, "trained": trained, "described": described}
+            "A": array, "P": shares, "g": g, "running": running, "trained": trained,
+            "described": described}
 
 
 def plain(value):

@@ -298,6 +298,8 @@ def test_a_reshape_that_must_copy_leaves_the_shared_memory():
     assert y.tolist() == [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]
     y.add_(data(10.0))
     assert x.tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+    x.add_(leaf(1.0))                               # recorded: nothing to do with y any more
+    assert y.stop_gradient and y.is_leaf
     w = leaf([[1.0, 2.0], [3.0, 4.0]])
     z = (w * 1.0).T
     kept = z * z

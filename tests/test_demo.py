@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import json
 import os
 import re
 import sys
 
 import numpy as np
 import pytest
-from processes import minipaddle
+from processes import ROOT, SCRIPTS, minipaddle, python
 
 import minipaddle as paddle
 from minipaddle import demo
@@ -86,6 +87,18 @@ def test_the_same_seed_gives_the_same_network():
     for one, other in zip(first[0].parameters(), second[0].parameters()):
         assert (one.numpy() == other.numpy()).all()
     assert demo.train(1, seed=4)[1] != first[1]
+
+
+def test_a_training_step_makes_no_hidden_copy_between_host_and_device():
+    done = python(os.path.join(SCRIPTS, "demo_step_traffic.py"),
+                  PYTHONPATH=os.path.join(ROOT, "tests", "strict_cupy"))
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert seen["place"] == "gpu:0" and seen["losses"][1] < seen["losses"][0]
+    # What is left is no hidden one: GradScaler asks, once a step, whether a gradient overflowed.
+    copies = [(kind, size) for kind, size, _ in seen["log"] if kind != "sync"]
+    assert copies == [("d2h", 1)] * 10, seen["log"]
+    assert all("amp.py" in place for _, _, place in seen["log"])
 
 
 def test_picture_falls_back_to_ascii(monkeypatch):

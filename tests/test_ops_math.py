@@ -96,6 +96,15 @@ def test_sigmoid_keeps_its_digits_far_down():
                                1 / (1 + np.exp(-np.float64([-80, -20, 0, 100]))), rtol=1e-6)
 
 
+def test_incomplete_gamma_has_one_gradient_and_says_so():
+    x, y = paddle.to_tensor([2.0], stop_gradient=False), paddle.to_tensor([1.5])
+    y.stop_gradient = False
+    found = grads(lambda y: paddle.gammainc(paddle.to_tensor([1.0]), y), [0.5])
+    assert found == pytest.approx([math.exp(-0.5)])
+    with pytest.raises(RuntimeError, match="gammainc.*y alone"):
+        paddle.gammaincc(x, y).backward()
+
+
 # ---- operators
 def test_strangers_and_none():
     x = paddle.to_tensor([1.0])
