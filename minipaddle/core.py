@@ -16,7 +16,7 @@ from .device import (Place, asarray, asnumpy, current_place, current_xp,  # noqa
 from .dtypes import (BOOL, F16, F32, F64, I64, DType, convert_dtype,  # noqa: F401
                      default_complex, default_float, get_default_dtype, np_dtype, promote,
                      with_scalar)
-from .engine import Node, Pick, backward, grad  # noqa: F401
+from .engine import ComplexNode, Node, Pick, backward, grad  # noqa: F401
 from .modes import (amp_state, enable_grad, is_grad_enabled, local,  # noqa: F401
                     no_grad, set_amp_state, set_grad_enabled, set_observers, set_tracer, tracer)
 from .tensor import (OPERANDS, SCALARS, Constant, Parameter, Storage, Tensor,  # noqa: F401
@@ -36,6 +36,8 @@ class Arrays:
 # ---- an operation is one definition
 class Op:
     """One operation: its forward, its vjp, and what the rest of the framework must know of it."""
+
+    analytic = True         # a complex function whose vjp is written as for real numbers
 
     def __init__(self, name, forward, *, namespace, broadcasts, promote, amp, half, view, random,
                  residuals, legacy, casts, samples, portable):
@@ -329,13 +331,51 @@ def _public_function(record):
 
 # ---- calling an op: each has a call of its own, whose local names are what it needs to know
 def _make_call(op):
-    if op.lists or len(op.inputs) not in (1, 2) or not op.simple:
-        if len(op.inputs) == 1 and not op.lists:
-            return lambda x, attrs: dispatch(op, (x,), attrs)
-        if len(op.inputs) == 2 and not op.lists:
-            return lambda x, y, attrs: dispatch(op, (x, y), attrs)
-        return lambda inputs, attrs: dispatch(op, inputs, attrs)
-    return _make_call1(op) if len(op.inputs) == 1 else _make_call2(op, ())
+    if op.simple and len(op.inputs) == 1:
+        return _make_call1(op)
+    if op.simple and len(op.inputs) == 2:
+        return _make_call2(op, ())
+    call = _make_call_any(op)
+    if len(op.inputs) == 1 and not op.lists:
+        return lambda x, attrs: call((x,), attrs)
+    if len(op.inputs) == 2 and not op.lists:
+        return lambda x, y, attrs: call((x, y), attrs)
+    return call
+
+
+def _make_call_any(op):
+    """A call of any inputs: tensors of one floating dtype on NumPy spare themselves `dispatch`."""
+    run, optional = op.run, [n in op.optional for n in op.inputs]
+    unified = [n in op.casts for n in op.inputs]
+
+    def call(inputs, attrs):
+        arrays, common = [], None
+        try:
+            for x, one, may_miss in zip(inputs, unified, optional):
+                if x is None and may_miss:
+                    arrays.append(None)
+                    continue
+                many = type(x) is list
+                for t in x if many else (x,):
+                    a = t._data
+                    kind = a.dtype
+                    if one and kind is not common:
+                        if common is not None or kind is not F32 and kind is not F64:
+                            return dispatch(op, inputs, attrs)
+                        common = kind
+                    if type(a) is not ndarray or modes.unusual:
+                        return dispatch(op, inputs, attrs)
+                arrays.append([t._data for t in x] if many else a)
+        except AttributeError:
+            return dispatch(op, inputs, attrs)
+        if common is None:
+            return dispatch(op, inputs, attrs)
+        try:
+            out = run(np, *arrays, *attrs)
+        except Exception as error:
+            raise op.error(error, inputs, attrs) from error
+        return finish(op, list(inputs), attrs, out)
+    return call
 
 
 def _make_call1(op):
@@ -359,7 +399,7 @@ def _make_call1(op):
         if type(out) is not ndarray:
             if isinstance(out, (tuple, list)):
                 return finish(op, [x], attrs, out)
-            out = np.asarray(out)
+            out = out if is_array(out) else np.asarray(out)
         t = new_tensor(Tensor)
         t._data = out
         if rare:
@@ -409,7 +449,7 @@ def _make_call2(op, fixed, operator=False):
         if type(out) is not ndarray:
             if isinstance(out, (tuple, list)):
                 return finish(op, [x, z], attrs, out)
-            out = np.asarray(out)
+            out = out if is_array(out) else np.asarray(out)
         t = new_tensor(Tensor)
         t._data = out
         if rare:
@@ -580,54 +620,57 @@ def finish(op, inputs, attrs, out):
     if op.residuals:
         residuals, out = out[-len(op.residuals):], out[:-len(op.residuals)]
         out = out[0] if len(out) == 1 else out
-    arrays = out if isinstance(out, (tuple, list)) else (out,)
-    results = [Tensor(a if is_array(a) else np.asarray(a)) for a in arrays]
     many = isinstance(out, (tuple, list))
-    tensors = [t for t in flat(inputs) if isinstance(t, Tensor)]
-    if op.view and tensors:
+    results = [_wrap(a) for a in out] if many else [_wrap(out)]
+    if op.view:
         for t in results:
-            if same_memory(t._data, tensors[0]._data):
-                share(tensors[0], t)
-    if local.grad and any(not t.stop_gradient for t in tensors):
-        _record(op, inputs, attrs, results, many, residuals)
+            if same_memory(t._data, inputs[0]._data):
+                share(inputs[0], t)
+    if local.grad and (not op.constant or any([t._data.dtype.kind in "fc" for t in results])):
+        edges, wanted = [], False
+        for x in inputs:
+            for t in x if type(x) is list else (x,):
+                if getattr(t, "stop_gradient", True):
+                    edges.append(None)
+                else:
+                    edges.append(t._node or t)
+                    wanted = True
+        if wanted:
+            _record(op, inputs, attrs, results, many, residuals, tuple(edges))
     return type(out)(results) if many else results[0]
 
 
-def _record(op, inputs, attrs, results, many, residuals) -> None:
-    differentiable = op.vjp is not None or op.kernel_vjp is not None
-    kinds = [t._data.dtype.kind for t in results]
-    if not differentiable and not any(k in "fc" for k in kinds):
-        return
-    edges, shapes, counts = [], [] if op.broadcasts or op.names_shapes else None, []
-    for i, x in enumerate(inputs):
-        group = x if isinstance(x, list) else (x,)
-        counts.append(len(group))
-        edges += [None if not isinstance(t, Tensor) or t.stop_gradient else t._node or t
-                  for t in group]
-        if shapes is not None:
-            sizes = [getattr(t, "_data", t).shape if t is not None else () for t in group]
-            shapes.append(sizes if isinstance(x, list) else sizes[0])
-    kept = tuple(None if not k or x is None else x if isinstance(x, (Tensor, list)) else Constant(x)
-                 for x, k in zip(inputs, op.keeps))
-    out = None
-    if op.keeps_out:
-        out = tuple(t._data for t in results) if many else results[0]._data
-    node = Node(op, tuple(edges), kept, attrs, None if many else results[0]._data.dtype)
-    node.out, node.shapes = out, shapes and tuple(shapes)
+def _wrap(array):
+    t = new_tensor(Tensor)
+    t._data = array if type(array) is ndarray or is_array(array) else np.asarray(array)
+    return t
+
+
+def _record(op, inputs, attrs, results, many, residuals, edges) -> None:
+    kept = tuple([None if not k or x is None else x if isinstance(x, (Tensor, list)) else
+                  Constant(x) for x, k in zip(inputs, op.keeps)])
+    first = results[0]._data.dtype if results else None
+    kind = ComplexNode if not many and first.kind == "c" and op.analytic else Node
+    node = kind(op, edges, kept, attrs, None if many else first)
+    if op.broadcasts or op.names_shapes:
+        node.shapes = tuple([[t._data.shape for t in x] if type(x) is list else () if x is None
+                             else getattr(x, "_data", x).shape for x in inputs])
     if residuals is not None and (op.keeps_residuals or op.composite is not None):
         node.residuals = residuals
     if op.composite is not None and not all(op.keeps):
         node.origin = inputs                        # a composite needs every input again
     if op.keeps_out:
+        node.out = tuple([t._data for t in results]) if many else results[0]._data
         node.storage = results[0]._storage or Storage()
     for i, t in enumerate(results):
-        if kinds[i] in "fc" or not many:
-            t.stop_gradient = kinds[i] not in "fc" and not differentiable
+        kind = t._data.dtype.kind
+        if kind in "fc" or not many:
+            t.stop_gradient = kind not in "fc" and op.constant
             t._node = Pick(node, i, t._data.dtype) if many else node
             if op.keeps_out:
                 t._storage = node.storage
     if op.lists:
-        node.counts = counts
+        node.counts = [len(x) if type(x) is list else 1 for x in inputs]
     if many:
         node.plain = False
         node.metas = [(t._data.shape, t._data.dtype) for t in results]

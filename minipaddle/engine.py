@@ -26,6 +26,7 @@ class Node:
     # Class-level defaults, as on Tensor: a node sets what it has.
     out = shapes = residuals = storage = hooks = metas = origin = counts = None
     plain = True            # one output: its gradient is one array
+    ordinary = True         # its vjp may be called straight away
 
     def __init__(self, op, edges, ins, attrs, dtype):
         self.op = op
@@ -117,6 +118,27 @@ class Node:
                 "before the op uses it")
 
 
+class ComplexNode(Node):
+    """A call with a complex result: its vjp, written as g * f'(x), shall give g * conj(f'(x))."""
+
+    ordinary = False
+
+    def pull(self, F, g, need):
+        return _conjugate(F, super().pull(F, F.conj(g), need))
+
+    def pull_recorded(self, F, g, need):
+        if self.op.vjp is None:                     # the composite's own nodes conjugate
+            return super().pull_recorded(F, g, need)
+        return _conjugate(F, super().pull_recorded(F, F.conj(g), need))
+
+
+def _conjugate(F, found):
+    """The conjugates of gradients: None and real ones stay, lists are gone through."""
+    if isinstance(found, (tuple, list)):
+        return type(found)(_conjugate(F, g) for g in found)
+    return None if found is None else F.conj(found)
+
+
 class Pick(Node):
     """One output of a node that has several: hands its gradient on under its index."""
 
@@ -192,6 +214,7 @@ def walk(roots, seeds, recorded, retain, wanted=None, stopped=()):
     heapify(waiting)
     useful = None if wanted is None else _leading_to(wanted, stopped, waiting)
     F = ops if recorded else kernels(xp_of(seeds[0]))
+    device = not recorded and F.xp is not np        # then F is chosen for each node
     while waiting:
         node = heappop(waiting)[1]
         g = grads.pop(node)
@@ -204,12 +227,15 @@ def walk(roots, seeds, recorded, retain, wanted=None, stopped=()):
                 "time needs backward(retain_graph=True) the first time")
         if node.plain:
             if not recorded:
-                if g.dtype is not node.dtype or type(g) is not ndarray:
-                    g = _fit(g, node.dtype)
+                if g.dtype is not node.dtype or type(g) is not ndarray or device:
+                    g, F = _fit(g, node.dtype), kernels(xp_of(g))
+                    device = device or F.xp is not np
             elif g._data.dtype != node.dtype:
                 g = ops.cast(g, node.dtype)
         elif node.metas is not None:
             g = _fill(node, g, recorded)
+            if device:
+                F = kernels(xp_of(next(a for a in g if a is not None)))
         if node.hooks:
             g = _run_hooks(node.hooks, g, recorded)
         if wanted is not None:
@@ -228,7 +254,7 @@ def walk(roots, seeds, recorded, retain, wanted=None, stopped=()):
                 need = tuple([e is not None for e in edges])
         if recorded:
             found = node.pull_recorded(F, g, need)
-        elif op.straight is not None and node.dtype is not F16:
+        elif op.straight is not None and node.dtype is not F16 and node.ordinary:
             found = op.straight(F, g, node, need)
         else:
             found = node.pull(F, g, need)

@@ -7,6 +7,7 @@ write operators with symbolic ones. Branches and loop bodies become functions fr
 from __future__ import annotations
 
 import ast
+import copy
 
 from . import jit_scopes as scopes
 
@@ -323,8 +324,12 @@ class Exits(Pass):
                     return out + [self.full(s)]
             out += self.inside(s)
             rest = self.sequence(rest)
-            return out + ([if_(self.guard(s), rest, [], _place(s))] if rest else [])
+            return out + self.under(s, rest)
         return out
+
+    def under(self, s, rest) -> list:
+        """What follows s, done only where s has not left."""
+        return [if_(self.guard(s), rest, [], _place(s))] if rest else []
 
     def full(self, s):
         s.body = s.body or [_pass(s)]
@@ -365,13 +370,13 @@ class Returns(Exits):
         outer = self.__dict__.get("names")
         self.names = self.context.name("_done"), self.context.name("_result")
         self.guarded = False
-        after = body[-1]
+        after, complete = body[-1], always_leaves(body, (ast.Return,))
         new = self.sequence(body)
         done, result = self.names
         begin = [assign(done, constant(False, body[0]), body[0])] if self.guarded else []
         if not self.guarded:
             new = _without_stores(new, done)
-        if not always_leaves(node_copy(node, body), (ast.Return,)):
+        if not complete:
             begin.append(assign(result, constant(None, body[0]), body[0]))
         self.names = outer
         document = new[:1] if new and isinstance(new[0], ast.Expr) and isinstance(
@@ -397,13 +402,16 @@ class Returns(Exits):
         self.loops -= 1
         return [s]
 
+    def under(self, s, rest):
+        if self.loops and isinstance(s, (ast.For, ast.While)):
+            # an inner loop that was left by return: leave this one too
+            self.guarded, at = True, _place(s)
+            return [if_(load(self.names[0], at), [ast.copy_location(ast.Break(), at)], rest, at)]
+        return super().under(s, rest)
+
     def guard(self, s):
         self.guarded = True
         return not_(load(self.names[0], _place(s)), _place(s))
-
-
-def node_copy(node, body):
-    return body
 
 
 def _in_control(s) -> bool:
@@ -523,16 +531,16 @@ class Regions(Pass):
     def function_body(self, node):
         body = self.block_of_functions(node.body)
         outer = self.__dict__.get("frame")
-        self.frame = {"always": scopes.captured(node) & _own(node), "first": set(),
+        self.frame = {"always": scopes.captured(node) & _own(node),
                       "outer": scopes.declared(node)}
         bound = set(scopes.parameters(node)) | self.frame["outer"]
         new, _, _ = self.convert(body, set(self.frame["always"]), bound, set())
-        first = [assign(n, _undefined(new[0]), new[0]) for n in sorted(self.frame["first"])]
         self.frame = outer
-        k = 1 if isinstance(new[0], ast.Expr) and isinstance(new[0].value, ast.Constant) else 0
-        while k < len(new) and isinstance(new[k], (ast.Global, ast.Nonlocal)):
-            k += 1
-        return new[:k] + first + new[k:]
+        return new
+
+    def reader(self, maybe):
+        """The pass that guards reads; names made by the passes need no guard."""
+        return _Read(maybe - self.context.fresh)
 
     def block_of_functions(self, stmts):
         """Inner functions converted, wherever they stand."""
@@ -560,7 +568,7 @@ class Regions(Pass):
             return self.loop(s, live, bound, maybe)
         if isinstance(s, (ast.With, ast.Try, ast.Match)) or type(s).__name__ == "TryStar":
             return self.plain_block(s, live, bound, maybe)
-        s = _Read(maybe).visit(s)
+        s = self.reader(maybe).visit(s)
         names = scopes.assigned(s)
         if isinstance(s, ast.Delete):
             kept = [t for t in s.targets if not isinstance(t, ast.Name)]
@@ -581,18 +589,14 @@ class Regions(Pass):
             for h in s.handlers:
                 inside |= scopes.live_before(h.body, inside)
             inside |= scopes.live_before(s.orelse, inside)
-        # a name bound in a part of it may be unbound afterwards: it begins as undefined
-        risky = scopes.assigned(s) - bound
-        fine = set()
-        if isinstance(s, ast.With):
-            fine = scopes.assigned([i for i in s.items])
-        elif isinstance(s, ast.Match):
-            fine = set()
-        risky = {n for n in risky - fine if n in live}
+        first: list = []
         if not isinstance(s, ast.With):
-            self.frame["first"] |= risky
+            # a name bound in a part of it may be unbound afterwards: it begins as undefined
+            risky = (scopes.assigned(s) - bound) & live
+            first = [assign(n, _undefined(s), s) for n in sorted(risky)]
             bound, maybe = bound | risky, maybe | risky
-        reader = _Read(maybe)
+        fine = scopes.assigned(list(s.items)) if isinstance(s, ast.With) else set()
+        reader = self.reader(maybe)
         if isinstance(s, ast.With):
             for i in s.items:
                 i.context_expr = reader.visit(i.context_expr)
@@ -606,7 +610,7 @@ class Regions(Pass):
                 names = scopes.assigned(c.pattern)
                 c.body, _, end = self.convert(c.body, inside, bound | names, maybe - names)
                 ends.append(end)
-            return [s], bound | scopes.assigned(s), set().union(*ends)
+            return first + [s], bound | scopes.assigned(s), set().union(*ends)
         s.body, _, end = self.convert(s.body, inside, bound, maybe)
         s.body = s.body or [_pass(s)]
         middle = maybe | end
@@ -627,11 +631,11 @@ class Regions(Pass):
         if s.finalbody:
             s.finalbody, _, over = self.convert(s.finalbody, live, bound, maybe | middle)
             maybe = maybe & over
-        return [s], bound | scopes.assigned(s), maybe
+        return first + [s], bound | scopes.assigned(s), maybe
 
     def branch(self, s, live, bound, maybe):
         at, line = s.test, s.lineno
-        test = _Read(maybe).visit(s.test)
+        test = self.reader(maybe).visit(s.test)
         inside = scopes.assigned(s.body) | scopes.assigned(s.orelse)
         walrus = scopes.assigned(s.test)
         bound, maybe = bound | walrus, maybe - walrus
@@ -649,8 +653,7 @@ class Regions(Pass):
                            _state(takes, bound, at), _texts(gives, at)], at)
         out.append(_give(gives, call, at))
         gives = set(gives)
-        lost = inside - gives
-        return out, (bound | gives) - (lost - bound), (maybe - gives) | ((m1 | m2) & gives)
+        return out, bound | gives, (maybe - gives) | ((m1 | m2) & gives)
 
     def loop(self, s, live, bound, maybe):
         at, line = _place(s), s.lineno
@@ -662,9 +665,9 @@ class Regions(Pass):
         inside = scopes.assigned(s.body) | (scopes.assigned(s.target) if is_for else set())
         state = sorted(inside & head)
         known = bound | set(state)
-        unsure = (maybe | (set(state) - bound)) & (known | maybe)
+        unsure = maybe | (set(state) - bound)
         body, m = list(s.body), set()
-        test = _Read(unsure).visit(s.test) if not is_for else None
+        test = self.reader(unsure).visit(s.test) if not is_for else None
         if is_for:
             item = self.context.name(f"item_{line}")
             target = s.target
@@ -676,7 +679,7 @@ class Regions(Pass):
             if isinstance(target, ast.Name) and not (target.id in state):
                 body, item = body[1:], target.id
             out = [_region(name, [item, *state], body, state, at)]
-            args = [_Read(maybe).visit(s.iter), load(name, at), _state(state, bound, at),
+            args = [self.reader(maybe).visit(s.iter), load(name, at), _state(state, bound, at),
                     _texts(state, at)]
             if stop:
                 args.append(constant(state.index(stop), at))
@@ -691,8 +694,7 @@ class Regions(Pass):
                                   _state(state, bound, at), _texts(state, at)], at)
         out.append(_give(state, call, at))
         gives = set(state)
-        return out, bound | gives, (maybe | unsure | m) & (gives | maybe) - (
-            gives - (unsure | m))
+        return out, bound | gives, (maybe - gives) | ((unsure | m) & gives)
 
 
 def _own(node) -> set:
@@ -749,8 +751,8 @@ class Stores(Pass):
 
     def visit_Assign(self, node):
         self.generic_visit(node)
-        if isinstance(node.value, (ast.List, ast.ListComp)) and not is_runtime(node.value):
-            node.value = jit("list_", [node.value], node.value)
+        if isinstance(node.value, (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Set)):
+            node.value = jit("new", [node.value], node.value)
         return [*self.notes(node.targets, node), node]
 
     def visit_AugAssign(self, node):
@@ -793,7 +795,6 @@ def _repeatable(node) -> bool:
 
 
 def _copy_load(node, at):
-    import copy
     new = copy.deepcopy(node)
     for n in ast.walk(new):
         if hasattr(n, "ctx"):

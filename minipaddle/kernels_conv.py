@@ -24,7 +24,8 @@ import math
 import numpy as np
 
 CACHE = 400 * 1024      # bytes of column buffer aimed at: it should stay in the L2 cache
-WIDE_BAND = 192         # a banded matrix with more rows than this loses to multiply-adds
+WIDE_BAND = 192         # a banded matrix with more rows than this loses to multiply-adds;
+                        # with half as many in the gradient to the weight
 as_strided = np.lib.stride_tricks.as_strided
 
 
@@ -180,7 +181,7 @@ def _plan(shape, kh, kw, stride, pad, dilation, size):
 
 def _conv2_weight(x, g, stride, pad, dilation, groups, kernel):
     k, c = g.shape[1] // groups, x.shape[1] // groups
-    if groups > 1 and c == 1 and _banded(kernel[0], dilation[0], g.shape[2:], stride):
+    if groups > 1 and c == 1 and _banded(2 * kernel[0], dilation[0], g.shape[2:], stride):
         return _depthwise_weight(x, g, stride, pad, dilation, groups, kernel)
     out = np.zeros((g.shape[1], c, *kernel), x.dtype)
     if not g.size:
@@ -306,29 +307,91 @@ def _depthwise_weight(x, g, stride, pad, dilation, groups, kernel):
     return out
 
 
+# ---- two axes, depthwise, wide or dilated rows: a multiply-add a tap on flat padded planes
+FLAT = 512 * 1024       # bytes of padded planes worked on at a time
+
+
+def _flat_planes(x, kernel, stride, pad, dilation, size):
+    """Blocks of x as padded planes, flattened, on which each tap is a constant offset.
+
+    With strides the planes are stored by phase, as in `_plan`. Gives the length of a flat output
+    (its rows are `width` long, the last one cut off at the size), the width, the taps
+    (i, j, phase, offset), and the blocks (images, channels, planes by phase (P, n, c, L)).
+    """
+    n, c = x.shape[:2]
+    phases, rows, width, fills, taps = _flat_plan(x.shape[2:], kernel, stride, pad, dilation, size)
+    each = rows * width * x.itemsize * phases
+    channels, images = max(1, min(c, FLAT // each)), max(1, min(n, FLAT // (each * c)))
+    planes = np.zeros((phases, images, channels, rows, width), x.dtype)
+
+    def blocks():
+        for c0 in range(0, c, channels):
+            for n0 in range(0, n, images):
+                ns, cs = slice(n0, min(n, n0 + images)), slice(c0, min(c, c0 + channels))
+                part = planes[:, :ns.stop - n0, :cs.stop - c0]
+                for phase, to_v, to_h, at_v, at_h in fills:
+                    part[phase][:, :, to_v, to_h] = x[ns, cs, at_v, at_h]
+                yield ns, cs, part.reshape(phases, ns.stop - n0, cs.stop - c0, rows * width)
+    return size[0] * width - (width - size[1]), width, taps, blocks()
+
+
+@functools.lru_cache(maxsize=512)
+def _flat_plan(shape, kernel, stride, pad, dilation, size):
+    (kh, kw), (sv, sh), (dv, dh) = kernel, stride, dilation
+    rows, width = size[0] + (kh - 1) * dv // sv, size[1] + (kw - 1) * dh // sh
+    down, across = (sorted({i * d % s for i in range(k)})
+                    for k, s, d in zip(kernel, stride, dilation))
+    fills, taps = [], []
+    for a, u in enumerate(down):
+        for b, v in enumerate(across):
+            vertical, horizontal = span(u, sv, pad[0], shape[0], rows), \
+                span(v, sh, pad[1], shape[1], width)
+            if vertical and horizontal:
+                fills.append((a * len(across) + b, vertical[0], horizontal[0], vertical[1],
+                              horizontal[1]))
+    for i in range(kh):
+        for j in range(kw):
+            phase = down.index(i * dv % sv) * len(across) + across.index(j * dh % sh)
+            taps.append((i, j, phase, i * dv // sv * width + j * dh // sh))
+    return len(down) * len(across), rows, width, tuple(fills), tuple(taps)
+
+
 def _multiply_add(x, w, stride, pad, dilation, groups, size, out):
-    """Depthwise for wide or dilated rows: a multiply-add a tap, a few planes at a time."""
-    many, (kh, kw) = w.shape[0] // groups, w.shape[2:]
-    planes = out.reshape(len(x), groups, many, *size)
-    planes[...] = 0
-    taps = list(_taps2(kh, kw, x.shape[2:], stride, pad, dilation, size))
-    for n in range(len(x)):
-        for c in range(groups):
-            for m in range(many):
-                plane, source, kernel = planes[n, c, m], x[n, c], w[c * many + m, 0]
-                for i, j, to, at in taps:
-                    plane[to] += source[at] * kernel[i, j]
+    many = w.shape[0] // groups
+    length, width, taps, blocks = _flat_planes(x, w.shape[2:], stride, pad, dilation, size)
+    target = out.reshape(len(x), groups, many, *size)
+    for ns, cs, planes in blocks:
+        n, c = planes.shape[1:3]
+        total = np.empty((n, c, size[0] * width), x.dtype)
+        product = np.empty((n, c, length), x.dtype)
+        flat = total[:, :, :length]
+        for m in range(many):
+            kernel = w[m::many, 0][cs]
+            for q, (i, j, phase, offset) in enumerate(taps):
+                source = planes[phase, :, :, offset:offset + length]
+                factor = np.ascontiguousarray(kernel[:, i, j, None])
+                if q:
+                    flat += np.multiply(source, factor, out=product)
+                else:
+                    np.multiply(source, factor, out=flat)
+            target[ns, cs, m] = total.reshape(n, c, size[0], width)[..., :size[1]]
     return out
 
 
 def _multiply_add_weight(x, g, stride, pad, dilation, groups, kernel, out):
-    many = g.shape[1] // groups
-    g = g.reshape(len(g), groups, many, *g.shape[2:])
-    for i, j, to, at in _taps2(*kernel, x.shape[2:], stride, pad, dilation, g.shape[3:]):
-        source = x[(slice(None), slice(None), *at)]
-        part = g[(slice(None), slice(None), slice(None), *to)]
+    size, many = g.shape[2:], g.shape[1] // groups
+    length, width, taps, blocks = _flat_planes(x, kernel, stride, pad, dilation, size)
+    g = g.reshape(len(g), groups, many, *size)
+    for ns, cs, planes in blocks:
+        n, c = planes.shape[1:3]
+        padded = np.zeros((n, c, size[0], width), x.dtype)      # zeros where rows were prolonged
+        flat = padded.reshape(n, c, -1)[:, :, :length]
         for m in range(many):
-            out[m::many, 0, i, j] = np.einsum("nchw,nchw->c", source, part[:, :, m])
+            padded[..., :size[1]] = g[ns, cs, m]
+            sums = out[m::many, 0][cs]
+            for i, j, phase, offset in taps:
+                source = planes[phase, :, :, offset:offset + length]
+                sums[:, i, j] += np.einsum("ncl,ncl->c", source, flat)
     return out
 
 

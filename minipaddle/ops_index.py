@@ -715,6 +715,9 @@ def _put_sample(draw):
     axis = draw.choice([0, 1])
     reduce = draw.choice(["assign", "add", "mul", "amin", "amax"])
     index = draw.integers((2, 4) if axis == 0 else (3, 2), 0, 2)
+    if reduce == "assign":                          # which of two writes stays is open on a GPU
+        order = np.argsort(draw.distinct((3, 4)), axis)
+        index = order[:2] if axis == 0 else order[:, :2]
     x = draw.distinct((5, 4))
     return (x[:3] * 2, index, x[3:].reshape(2, 4)[:index.shape[0]] if axis == 0 else
             x.reshape(-1)[12:18].reshape(3, 2) * 2 + 0.03, axis, reduce), \

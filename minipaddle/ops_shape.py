@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.exceptions import AxisError
 
 from .core import (Array, Arrays, Tensor, asnumpy, convert_dtype, is_array, op, ops, public,
                    to_tensor)
@@ -38,11 +39,14 @@ def _whole(n) -> int:
 
 
 def axes_of(axis, ndim: int) -> tuple:
-    """Axes given as int, list, tuple or tensor, made non-negative; IndexError when out of range."""
+    """Axes given as int, list, tuple or tensor, made non-negative.
+
+    One out of range raises NumPy's AxisError, which is a ValueError and an IndexError.
+    """
     axes = []
     for a in shape_of(axis):
         if not -ndim <= a < ndim:
-            raise IndexError(f"axis {a} is out of range for a tensor of {ndim} dimensions")
+            raise AxisError(f"axis {a} is out of range for a tensor of {ndim} dimensions")
         axes.append(a % ndim)
     return tuple(axes)
 
@@ -289,7 +293,7 @@ def _unsqueeze(xp, x: Array, axis: int | list[int]) -> Array:
     shape = list(x.shape)
     for a in shape_of(axis):
         if not -len(shape) - 1 <= a <= len(shape):
-            raise IndexError(f"axis {a} is out of range to insert into {len(shape)} dimensions")
+            raise AxisError(f"axis {a} is out of range to insert into {len(shape)} dimensions")
         shape.insert(a if a >= 0 else a + len(shape) + 1, 1)
     return x.reshape(shape)
 
@@ -950,8 +954,10 @@ def as_strided(xp, x: Array, shape: list[int], stride: list[int], offset: int = 
             >= x.size):
         raise ValueError(f"shape {list(shape)}, stride {list(stride)}, offset {offset} leave the "
                          f"{x.size} elements of x")
-    flat = x.reshape(-1)[offset:]
-    return xp.lib.stride_tricks.as_strided(flat, shape, [s * x.dtype.itemsize for s in stride])
+    steps = [s * x.dtype.itemsize for s in stride]
+    if xp is np:                                    # this way it stays known whose memory it is
+        return np.ndarray(shape, x.dtype, np.ascontiguousarray(x), offset * x.dtype.itemsize, steps)
+    return xp.lib.stride_tricks.as_strided(x.reshape(-1)[offset:], shape, steps)
 
 
 @as_strided.vjp

@@ -92,9 +92,12 @@ class Tensor:
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         # ndarray + tensor is a Tensor, as tensor + ndarray is; other ufuncs get plain arrays.
         operator = _UFUNCS.get(ufunc.__name__)
-        if operator and method == "__call__" and not kwargs and len(inputs) == 2 and \
-                isinstance(inputs[0], ndarray):
-            return getattr(to_tensor(inputs[0]), operator)(inputs[1])
+        if operator and method == "__call__" and not kwargs and len(inputs) == 2:
+            if isinstance(inputs[0], ndarray):
+                return getattr(to_tensor(inputs[0]), operator)(inputs[1])
+            if isinstance(inputs[0], np.generic):   # a scalar: it must not widen the tensor
+                mirrored = _MIRRORED.get(operator) or "__r" + operator[2:]
+                return getattr(inputs[1], mirrored)(inputs[0])
         arrays = [t.numpy() if isinstance(t, Tensor) else t for t in inputs]
         return getattr(ufunc, method)(*arrays, **kwargs)
 
@@ -304,6 +307,8 @@ _UFUNCS = {"add": "__add__", "subtract": "__sub__", "multiply": "__mul__",
            "equal": "__eq__", "not_equal": "__ne__", "less": "__lt__", "less_equal": "__le__",
            "greater": "__gt__", "greater_equal": "__ge__", "bitwise_and": "__and__",
            "bitwise_or": "__or__", "bitwise_xor": "__xor__"}
+_MIRRORED = {"__eq__": "__eq__", "__ne__": "__ne__", "__lt__": "__gt__", "__le__": "__ge__",
+             "__gt__": "__lt__", "__ge__": "__le__"}
 new_tensor = Tensor.__new__
 ZERO = object()            # a cleared gradient: zeros once somebody looks
 

@@ -91,6 +91,18 @@ def test_reflected_operators():
     assert (4 - n).tolist() == [3, 2] and (4 - n).dtype == paddle.int64
 
 
+def test_numpy_scalars_on_the_left():
+    x = paddle.to_tensor([2.0, 4.0])
+    two = np.float64(2)
+    for got, expected in ((two * x, [4, 8]), (two - x, [0, -2]), (two / x, [1, 0.5]),
+                          (two ** x, [4, 16]), (two + x, [4, 6]), (two % x, [0, 2])):
+        assert isinstance(got, Tensor) and got.dtype == paddle.float32
+        assert got.tolist() == expected
+    assert (two < x).tolist() == [False, True] and (two <= x).tolist() == [True, True]
+    assert (two > x).tolist() == [False, False] and (two >= x).tolist() == [True, False]
+    assert (two == x).tolist() == [True, False] and (two != x).tolist() == [False, True]
+
+
 def test_strangers_are_asked_themselves():
     class Stranger:
         def __radd__(self, other):
@@ -171,7 +183,8 @@ def test_float16_is_computed_wide_and_rounded_once():
     exact = a.astype("float64") @ b.astype("float64")
     assert got.dtype == np.float16
     # at most half a unit in the last place, and what float32 sums lose
-    assert np.max(np.abs(got - exact) / np.spacing(np.abs(exact).astype("float16"))) < 0.51
+    unit = np.spacing(np.abs(exact).astype("float16")).astype("float64")
+    assert np.max(np.abs(got - exact) - unit / 2) < 1e-5
 
 
 @pytest.mark.parametrize("f", [lambda x: paddle.exp(x), lambda x: x * x + 1.0,
@@ -188,11 +201,12 @@ def test_float16_forward_and_backward_keep_the_dtype(f):
     np.testing.assert_allclose(x.grad.numpy(), wide.grad.numpy(), rtol=2e-3, atol=1e-3)
 
 
-def test_float16_overflows_to_inf_without_noise():
-    with np.errstate(all="raise"):
-        pass
-    x = paddle.to_tensor([60000.0], "float16")
-    assert np.isinf((x + x).numpy()).all()
+def test_float16_overflows_to_inf():
+    x = paddle.to_tensor([60000.0], "float16", stop_gradient=False)
+    y = x + x
+    assert np.isinf(y.numpy()).all() and y.dtype == paddle.float16
+    (y * 2.0).backward()
+    assert x.grad.tolist() == [4.0]
 
 
 # ---- shapes: 0-d stays an array, empties stay empty
@@ -245,7 +259,7 @@ def candidates(record):
 
 
 PLAIN = sorted(n for n, r in registry.items() if r.samples is None and r.inputs and not r.lists
-               and all(a in r.optional for a in r.attrs))
+               and not r.random and all(a in r.optional for a in r.attrs))
 
 
 @pytest.mark.parametrize("name", PLAIN)
@@ -255,7 +269,7 @@ def test_ops_without_samples_give_arrays_too(name, device):
     for tensors in candidates(record):
         try:
             out = getattr(ops, name)(*tensors)
-        except (TypeError, ValueError, IndexError, NotImplementedError, RuntimeError):
+        except (TypeError, ValueError, IndexError, RuntimeError, ArithmeticError):
             continue
         tried += 1
         for t in out if isinstance(out, (tuple, list)) else (out,):
