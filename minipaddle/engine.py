@@ -213,7 +213,7 @@ def walk(roots, seeds, recorded, retain, wanted=None, stopped=()):
     waiting = [(-e.serial, e) for e in grads if e.serial]
     heapify(waiting)
     useful = None if wanted is None else _leading_to(wanted, stopped, waiting)
-    F = ops if recorded else kernels(xp_of(seeds[0]))
+    F, world = ops if recorded else kernels(xp_of(seeds[0])), type(seeds[0])
     device = not recorded and F.xp is not np        # then F is chosen for each node
     while waiting:
         node = heappop(waiting)[1]
@@ -252,6 +252,9 @@ def walk(roots, seeds, recorded, retain, wanted=None, stopped=()):
                 need = edges[0] is not None, edges[1] is not None
             else:
                 need = tuple([e is not None for e in edges])
+        if not recorded and type(g) is not world:   # the first node, or one on another device
+            world = type(g)
+            F = kernels(xp_of(next(a for a in g if a is not None) if world is tuple else g))
         if recorded:
             found = node.pull_recorded(F, g, need)
         elif op.straight is not None and node.dtype is not F16 and node.ordinary:

@@ -12,7 +12,7 @@ from . import kernels_conv as kc
 from . import kernels_nn as kn
 from .core import Array, op
 
-CHANNELS_LAST = ("NLC", "NHWC", "NDHWC")
+CHANNELS_LAST = ("NLC", "NWC", "NHWC", "NDHWC")
 
 
 # ---- geometry: Paddle's many spellings of strides and paddings
@@ -67,10 +67,9 @@ def _padding(padding, sizes, kernel, stride, dilation, channel_last) -> tuple:
 
 def last(data_format: str, n: int) -> bool:
     """Whether channels stand last; ValueError for a format that is none of n axes."""
-    first = {1: "NCL", 2: "NCHW", 3: "NCDHW"}[n]
-    if data_format not in (first, CHANNELS_LAST[n - 1], "NCW"[:n + 2], "NWC"[:n + 2]):
-        raise ValueError(f"data_format must be {first!r} or {CHANNELS_LAST[n - 1]!r}, "
-                         f"got {data_format!r}")
+    known = (("NCL", "NLC", "NCW", "NWC"), ("NCHW", "NHWC"), ("NCDHW", "NDHWC"))[n - 1]
+    if data_format not in known:
+        raise ValueError(f"data_format must be {known[0]!r} or {known[1]!r}, got {data_format!r}")
     return data_format[-1] == "C"
 
 

@@ -10,8 +10,9 @@ import math
 
 import numpy as np
 
-from .core import (Array, Arrays, Tensor, inplace, is_array, op, ops, public, to_tensor,
-                   xp_of)
+from . import modes
+from .core import (Array, Arrays, Tensor, inplace, is_array, local, op, ops, public, to_tensor,
+                   written, xp_of)
 from .ops_shape import axes_of, axis_of, shape_of
 
 
@@ -228,7 +229,7 @@ def _add_rows(out, rows, value) -> None:
 
 def _setitem_sample(draw):
     x = draw.array((3, 4))
-    i = draw.integers((2,), 0, 2)
+    i = draw.choice([np.array([0, 2]), np.array([-1, 1])])      # CuPy: no place twice
     mask = draw.integers((3, 4), 0, 1).astype(bool)
     return (x, *draw.choice([
         (draw.array((4,)), [], (1,)), (draw.array((3, 1)), [], ((None, None, None), (1, 3, None))),
@@ -289,6 +290,17 @@ def _getitem(x: Tensor, item) -> Tensor:
 
 def _setitem(x: Tensor, item, value) -> None:
     spec, tensors = normalise(item, x)
+    if not (tensors or modes.unusual) and (not local.grad or x.stop_gradient and (
+            type(value) in (float, int) or isinstance(value, Tensor) and value.stop_gradient)) \
+            and (not isinstance(value, Tensor) or type(value._data) is type(x._data)):
+        # Nothing to record: a plain write, which loops do often.
+        try:
+            setitem.op.forward(xp_of(x._data), x._data,
+                               value._data if isinstance(value, Tensor) else value, (), spec, True)
+        except Exception as error:
+            raise setitem.op.error(error, (x, value, []), (spec, True)) from error
+        written(x)
+        return
     if not isinstance(value, (Tensor, bool, int, float, complex, np.generic)):
         place = x.place if is_array(x._data) else None
         value = to_tensor(value, place=place)

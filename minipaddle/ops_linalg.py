@@ -4,6 +4,7 @@ Imports ops_shape, samples and core. What is under `paddle.linalg` alone is list
 """
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -320,24 +321,25 @@ def _contract(x, a, y, b, keep):
     return ops.reshape(product, sizes(out)), out
 
 
-def _labels(equation, operands):
+@functools.lru_cache(1024)
+def _labels(equation, shapes):
     """The labels of each operand and of the output; those under an ellipsis are numbers."""
     text, arrow, out = equation.replace(" ", "").partition("->")
     terms = text.split(",")
-    if len(terms) != len(operands):
+    if len(terms) != len(shapes):
         raise ValueError(f"einsum: the equation {equation!r} is for {len(terms)} operands, got "
-                         f"{len(operands)}")
+                         f"{len(shapes)}")
     wide, labels = 0, []
-    for i, (term, t) in enumerate(zip(terms, operands)):
+    for i, (term, shape) in enumerate(zip(terms, shapes)):
         head, dots, tail = term.partition("...")
         names = list(head + tail)
         if not all(c.isalpha() for c in names):
             raise ValueError(f"einsum: {term!r} in {equation!r} must hold letters and at most one "
                              "'...'")
-        extra = t.ndim - len(names)
+        extra = len(shape) - len(names)
         if extra < 0 or (extra and not dots):
             raise ValueError(f"einsum: {term!r} in {equation!r} names {len(names)} dimensions, "
-                             f"operand {i} has shape {t.shape}")
+                             f"operand {i} has shape {list(shape)}")
         hidden = list(range(-extra, 0)) if dots else []
         wide = max(wide, len(hidden))
         labels.append(list(head) + hidden + list(tail))
@@ -372,7 +374,7 @@ def einsum(equation: str, *operands) -> Tensor:
     """
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
-    labels, out = _labels(equation, operands)
+    labels, out = _labels(equation, tuple([tuple(t.shape) for t in operands]))
     sizes: dict = {}
     for i, (term, t) in enumerate(zip(labels, operands)):
         for c, n in zip(term, t.shape):
@@ -494,7 +496,9 @@ def _(F, g, x_shape, offset, axis1, axis2):
 def diagonal_place(xp, x: Array, shape: tuple, offset: int, axis1: int, axis2: int) -> Array:
     """Zeros of a shape with x on a diagonal: what `diagonal` is transposed to."""
     out = xp.zeros(shape, x.dtype)
-    _diagonal_view(xp, out, offset, axis1, axis2)[...] = x
+    row = xp.arange(x.shape[-1])
+    planes = xp.moveaxis(out, (axis1, axis2), (-2, -1))
+    planes[..., row + max(-offset, 0), row + max(offset, 0)] = x
     return out
 
 
