@@ -838,17 +838,12 @@ class Tracer:
         rows = [r if kind else [r] for r in runs]
         found = []
         for parts in zip(*rows):
-            shapes = [p.shape for p in parts]
-            if any(len(s) != len(shapes[0]) for s in shapes):
+            if any(p.ndim != parts[0].ndim for p in parts):
                 raise StaticError(f"{op.name}: the rank of its result depends on a size that is "
                                   f"not known{where()}")
-            shape = tuple(n[0] if len(set(n)) == 1 and not data else
-                          None if data else Dim(n) for n in zip(*shapes))
+            shape = tuple(n[0] if len(set(n)) == 1 else None if data else Dim(n)
+                          for n in zip(*[p.shape for p in parts]))
             found.append((shape, parts[0].dtype))
-        if data and not known or data:
-            found = [(tuple(None if a != b or data == "all" else a for a, b in
-                            zip(rows[0][i].shape, rows[-1][i].shape)), d)
-                     for i, (_, d) in enumerate(found)]
         if key is not None:
             self.shapes[key] = found, kind
         return [(tuple(self.probes.new() if n is None else n for n in s), d)
@@ -890,10 +885,6 @@ class Tracer:
         for k in (0, 1):
             cut = slice(*[extra[p.index].probes[k] if isinstance(p, Ref) else p for p in parts])
             pair.append(len(range(*cut.indices(probe_of(size, k)))))
-        if pair[0] == pair[1] and (isinstance(size, Dim) or any(isinstance(p, Ref) for p in parts)):
-            # equal for both probes, yet smaller tensors may give less
-            return pair[0] if isinstance(size, Dim) and s.step in (None, 1) and (s.stop or 1) > 0 \
-                and pair[0] == 1 else pair[0]
         return pair[0] if pair[0] == pair[1] else Dim(pair)
 
     def to_tensor(self, data, wanted):

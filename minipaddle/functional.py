@@ -271,12 +271,12 @@ def batch_norm(x: Tensor, running_mean: Tensor, running_var: Tensor, weight: Ten
     if all(isinstance(n, int) for n in shape) and math.prod(shape) == channels:
         return ops.identity(x)                      # one number a channel: Paddle leaves it alone
     out, mean, variance = ops.batch_norm_train(x, weight, bias, epsilon, channel_last)
-    move_average(running_mean, mean, momentum)
-    move_average(running_var, variance, momentum)
+    _move_average(running_mean, mean, momentum)
+    _move_average(running_var, variance, momentum)
     return out
 
 
-def move_average(average: Tensor, value: Tensor, momentum: float) -> None:
+def _move_average(average: Tensor, value: Tensor, momentum: float) -> None:
     """average = average * momentum + value * (1 - momentum), in place, unrecorded."""
     with no_grad():
         average.set_value(average * momentum + value * (1.0 - momentum))
@@ -1043,9 +1043,7 @@ def binary_cross_entropy(input: Tensor, label: Tensor, weight: Tensor | None = N
     >>> round(float(paddle.nn.functional.binary_cross_entropy(x, y)), 4)
     0.6931
     """
-    yes = ops.clip(ops.log(input), min=-100.0)
-    no = ops.clip(ops.log(1.0 - input), min=-100.0)
-    loss = -(label * yes + (1.0 - label) * no)
+    loss = ops.bce_loss(input, label)
     if weight is not None:
         loss = loss * weight
     return _reduced(loss, reduction, "binary_cross_entropy")

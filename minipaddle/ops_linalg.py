@@ -35,6 +35,8 @@ def matmul(xp, x: Array, y: Array, transpose_x: bool = False, transpose_y: bool 
     >>> paddle.matmul(paddle.ones([2, 3]), paddle.ones([4, 3]), transpose_y=True).shape
     [2, 4]
     """
+    if x.ndim == 2 == y.ndim:                       # the everyday case, kept short
+        return xp.matmul(x.T if transpose_x else x, y.T if transpose_y else y)
     if transpose_x:
         x = x.swapaxes(-1, -2) if x.ndim > 1 else x
     if transpose_y:
@@ -378,7 +380,9 @@ def einsum(equation: str, *operands) -> Tensor:
     sizes: dict = {}
     for i, (term, t) in enumerate(zip(labels, operands)):
         for c, n in zip(term, t.shape):
-            if sizes.setdefault(c, n) != n:
+            if sizes.setdefault(c, n) < 0:          # not known yet, in a static program
+                sizes[c] = n
+            elif sizes[c] != n and n >= 0:
                 if n != 1 and sizes[c] != 1:
                     raise ValueError(f"einsum: {c!r} in {equation!r} is {sizes[c]} before and {n} "
                                      f"in operand {i} of shape {t.shape}")

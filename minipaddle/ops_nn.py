@@ -811,6 +811,30 @@ def _(F, g, logit, label, need):
     return g * (F.sigmoid(logit) - label), -g * logit if need[1] else None
 
 
+def _sample_probabilities(draw):
+    shape = draw.shape()
+    return (draw.array(shape, 0.1, 0.9), draw.array(shape, 0.05, 0.95)), {}
+
+
+@op(namespace=None, amp="block", promote="float", broadcasts=True, samples=_sample_probabilities)
+def bce_loss(xp, input: Array, label: Array) -> Array:
+    """-label * log(input) - (1 - label) * log(1 - input); logarithms cut off at -100."""
+    yes, no = _cut_logs(xp, input)
+    return -(label * yes + (label.dtype.type(1) - label) * no)
+
+
+def _cut_logs(xp, input):
+    low, one = input.dtype.type(-100), input.dtype.type(1)
+    return xp.maximum(xp.log(input), low), xp.maximum(xp.log(one - input), low)
+
+
+@bce_loss.vjp
+def _(F, g, input, label, need):
+    # the cut is left out of the gradient, which the smallest divisor keeps finite
+    dx = g * (input - label) / F.clip(input * (1.0 - input), min=1e-12)
+    return dx, g * (F.log(1.0 - input) - F.log(input)) if need[1] else None
+
+
 # ---- one-hot and embedding
 @op(namespace="functional", legacy=("one_hot_v2",))
 def one_hot(xp, x: Array, num_classes: int) -> Array:
