@@ -15,7 +15,7 @@ demo: $(INSTALLED)
 # for CuPy that refuses what CuPy refuses.
 test: $(INSTALLED)
 	$(BIN)/python -m pytest
-	$(BIN)/python -m pytest --device=strict tests gradcheck
+	$(BIN)/python -m pytest --device=strict -m "not host_only" tests gradcheck
 
 lint: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet ruff

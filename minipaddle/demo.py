@@ -141,7 +141,7 @@ def picture(images: np.ndarray, captions: list[str]) -> str:
     """
     shades = " ░▒▓█"
     try:
-        shades.encode(sys.stdout.encoding or "ascii")
+        shades.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
         shades = " .:*#"
     width = 2 * images.shape[2]

@@ -306,8 +306,7 @@ def _leading_to(wanted, stopped, waiting) -> set:
 
 def _fit(g, dtype):
     """A gradient as an array of the dtype of what it belongs to."""
-    xp = xp_of(g)
-    g = xp.asarray(g)
+    g = np.asarray(g) if xp_of(g) is np else g      # a NumPy scalar becomes an array again
     return g if g.dtype == dtype else (g.real if g.dtype.kind == "c" and dtype.kind != "c"
                                        else g).astype(dtype)
 

@@ -93,7 +93,22 @@ def _back(xp, x, channel_last):
 
 
 # ---- the convolution family; channels first, plain tuples
-@op(namespace=None, amp="allow", legacy=("conv2d",))
+def _sample_family(which):
+    """Arguments of conv_forward, conv_input_grad or conv_weight_grad: which two of x, w, y."""
+    def sample(draw):
+        groups, c, k = draw.integer(1, 2), draw.integer(1, 2), draw.integer(1, 2)
+        kernel, size = (draw.integer(1, 3), 2), (draw.integer(1, 3), 2)
+        space, stride = (draw.integer(3, 5), 4), (draw.integer(1, 2), 1)
+        rest = (stride, (draw.integer(-1, 1), 0), (1, draw.integer(1, 2)), groups)
+        shapes = {"x": (2, groups * c, *space), "w": (groups * k, c, *kernel),
+                  "y": (2, groups * k, *size)}
+        third = {"x": space, "w": kernel, "y": size}["xwy".replace(which[0], "").replace(
+            which[1], "")]
+        return (*[draw.array(shapes[n]) for n in which], *rest, third), {}
+    return sample
+
+
+@op(namespace=None, amp="allow", legacy=("conv2d",), samples=_sample_family("xw"))
 def conv_forward(xp, x: Array, weight: Array, stride: tuple, pad: tuple, dilation: tuple,
                  groups: int, size: tuple) -> Array:
     """Convolution without bias: `pad` before each axis (may be negative), output `size`."""
@@ -107,7 +122,7 @@ def _(F, g, x, weight, stride, pad, dilation, groups, need):
             F.conv_weight_grad(x, g, *rest, tuple(weight.shape[2:])) if need[1] else None)
 
 
-@op(namespace=None, amp="allow", legacy=("conv2d_transpose",))
+@op(namespace=None, amp="allow", legacy=("conv2d_transpose",), samples=_sample_family("yw"))
 def conv_input_grad(xp, y: Array, weight: Array, stride: tuple, pad: tuple, dilation: tuple,
                     groups: int, size: tuple) -> Array:
     """The gradient of `conv_forward` to its input, of spatial size `size`; y: its output's."""
@@ -122,7 +137,7 @@ def _(F, g, y, weight, stride, pad, dilation, groups, need):
             F.conv_weight_grad(g, y, *rest, tuple(weight.shape[2:])) if need[1] else None)
 
 
-@op(namespace=None, amp="allow")
+@op(namespace=None, amp="allow", samples=_sample_family("xy"))
 def conv_weight_grad(xp, x: Array, y: Array, stride: tuple, pad: tuple, dilation: tuple,
                      groups: int, kernel: tuple) -> Array:
     """The gradient of `conv_forward` to its weight, of spatial size `kernel`; y: its output's."""
@@ -137,7 +152,8 @@ def _(F, g, x, y, stride, pad, dilation, groups, need):
             F.conv_forward(x, g, *rest, tuple(y.shape[2:])) if need[1] else None)
 
 
-@op(namespace=None, amp="keep")
+@op(namespace=None, amp="keep",
+    samples=lambda draw: ((draw.array(draw.shape(min_dims=2, max_dims=4)),), {}))
 def channel_sum(xp, x: Array) -> Array:
     """The sum over all axes but the second: the gradient of a bias by channels, [C]."""
     n, c = x.shape[:2]

@@ -130,7 +130,18 @@ max_pool2d.vjp(_max_pool_vjp)
 max_pool3d.vjp(_max_pool_vjp)
 
 
-@op(namespace=None, amp="keep", half="native")
+def _sample_winners(scatter):
+    def sample(draw):
+        # integers: x only says where to pick, and is no variable
+        x = np.argsort(draw.array((1, 2, draw.integer(3, 4), 4)), axis=None).reshape(1, 2, -1, 4)
+        kernel, stride, pad = (2, draw.integer(1, 2)), (draw.integer(1, 2), 1), (0, 0)
+        size = tuple([(n - k) // s + 1 for n, k, s in zip(x.shape[2:], kernel, stride)])
+        out = kp.max_pool(np, x, kernel, stride, pad, size)
+        return (draw.array(out.shape if scatter else x.shape), x, out, kernel, stride, pad), {}
+    return sample
+
+
+@op(namespace=None, amp="keep", half="native", samples=_sample_winners(True))
 def max_pool_scatter(xp, y: Array, x: Array, winners: Array, kernel: tuple, stride: tuple,
                      pad: tuple) -> Array:
     """y, one value a window, at the place of the window's maximum in x; winners: the maxima."""
@@ -142,7 +153,7 @@ def _(F, g, x, winners, kernel, stride, pad):
     return F.max_pool_gather(g, x, winners, kernel, stride, pad), None, None
 
 
-@op(namespace=None, amp="keep", half="native")
+@op(namespace=None, amp="keep", half="native", samples=_sample_winners(False))
 def max_pool_gather(xp, y: Array, x: Array, winners: Array, kernel: tuple, stride: tuple,
                     pad: tuple) -> Array:
     """The values of y at the places of the maxima of x's windows."""
@@ -232,7 +243,20 @@ avg_pool2d.vjp(_avg_pool_vjp)
 avg_pool3d.vjp(_avg_pool_vjp)
 
 
-@op(namespace=None, amp="keep")
+def _sample_average(spread):
+    def sample(draw):
+        shape, pad = (draw.integer(3, 4), 4), (draw.integer(0, 1), 0)
+        kernel, stride = (2, draw.integer(1, 3)), (draw.integer(1, 2), 1)
+        size = tuple([(n + 2 * p - k) // s + 1
+                      for n, k, s, p in zip(shape, kernel, stride, pad)])
+        rest = (kernel, stride, pad, pad)
+        if spread:
+            return (draw.array((1, 2, *size)), shape, *rest, draw.bool()), {}
+        return (draw.array((1, 2, *shape)), *rest, size, draw.bool()), {}
+    return sample
+
+
+@op(namespace=None, amp="keep", samples=_sample_average(True))
 def avg_pool_spread(xp, x: Array, shape: tuple, kernel: tuple, stride: tuple, pad: tuple,
                     after: tuple, exclusive: bool, divisor: float | None = None) -> Array:
     """x, one value a window, spread evenly over the window: the gradient of average pooling."""
@@ -246,7 +270,7 @@ def _(F, g, x_shape, kernel, stride, pad, after, exclusive, divisor):
                               divisor)
 
 
-@op(namespace=None, amp="keep")
+@op(namespace=None, amp="keep", samples=_sample_average(False))
 def avg_pool_windows(xp, x: Array, kernel: tuple, stride: tuple, pad: tuple, after: tuple,
                      size: tuple, exclusive: bool, divisor: float | None = None) -> Array:
     """Average pooling in plain tuples, channels first."""
@@ -349,7 +373,7 @@ def _(F, g, x_shape, kind, scales, align_corners, align_mode):
     return F.resample_back(g, tuple(x_shape[2:]), kind, scales, align_corners, align_mode)
 
 
-@op(namespace=None, amp="keep")
+@op(namespace=None, amp="keep", samples=_sample_resample)
 def resample_back(xp, x: Array, old: tuple, kind: str, scales: tuple | None = None,
                   align_corners: bool = False, align_mode: int = 0) -> Array:
     """The gradient of `resample` to its input, whose size is `old`."""
@@ -447,7 +471,14 @@ def _(F, g, x_shape, pairs, mode):
     return F.pad_fold(g, tuple(x_shape), pairs, mode)
 
 
-@op(namespace=None, amp="keep")
+def _sample_pad_fold(draw):
+    pairs = ((0, 0), (0, 0), (draw.integer(0, 1), draw.integer(0, 2)), (1, 0))
+    shape = (1, 2, 3, 2)
+    x = draw.array(tuple([n + a + b for n, (a, b) in zip(shape, pairs)]))
+    return (x, shape, pairs, draw.choice(("reflect", "replicate", "circular"))), {}
+
+
+@op(namespace=None, amp="keep", samples=_sample_pad_fold)
 def pad_fold(xp, x: Array, shape: tuple, pairs: tuple, mode: str) -> Array:
     """x, padded, added back onto the places its parts came from: the gradient of `pad_axes`."""
     for axis, (before, after) in enumerate(pairs):

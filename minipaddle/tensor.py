@@ -340,7 +340,7 @@ class Parameter(Tensor):
 
 def _rebuild(kind, array, stop_gradient, name):
     t = kind.__new__(kind)
-    t._data, t.stop_gradient, t._name = array, stop_gradient, name
+    t._data, t.stop_gradient, t._name = asarray(array, current_place()), stop_gradient, name
     if kind is Parameter:
         t.optimize_attr = {"learning_rate": 1.0}
     return t

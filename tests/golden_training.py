@@ -7,8 +7,10 @@ Each case is `f(p)`: `p` is the package, used as `paddle`; the result is plain l
 """
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import re
 import sys
 
 import numpy as np
@@ -25,11 +27,14 @@ def values(shape, seed: int) -> np.ndarray:
     return found.reshape(shape)
 
 
+_runs = itertools.count()
+
+
 def parameters(p, attrs=(None, None, None)) -> list:
-    """Three parameters of fixed values, named a, b, c."""
-    out = []
+    """Three parameters of fixed values, named golden<run>_a, _b, _c: Paddle takes no name twice."""
+    out, run = [], next(_runs)
     for i, (shape, attr) in enumerate(zip(SHAPES, attrs)):
-        attr = {**(attr(p) if attr else {}), "name": f"golden_{'abc'[i]}"}
+        attr = {**(attr(p) if attr else {}), "name": f"golden{run}_{'abc'[i]}"}
         q = p.create_parameter(list(shape), "float32", attr=p.ParamAttr(**attr))
         q.set_value(values(shape, i))
         out.append(q)
@@ -52,8 +57,8 @@ def walk(p, optimizer, ps, steps: int = 5, skip=(), every=None) -> list:
 
 
 def plain_state(state: dict) -> dict:
-    return {k: v if isinstance(v, dict) else np.asarray(v.numpy(), "float64").round(9).tolist()
-            for k, v in sorted(state.items())}
+    return {re.sub("golden[0-9]+", "golden", k): v if isinstance(v, dict) else
+            np.asarray(v.numpy(), "float64").round(9).tolist() for k, v in sorted(state.items())}
 
 
 def _make(label, build, attrs=(None, None, None), skip=()):
@@ -79,8 +84,8 @@ OPTIMIZERS = dict([
           skip={(0, 1), (2, 0), (2, 2), (3, 1)}),
     _make("adamw", lambda p, ps: p.optimizer.AdamW(0.1, parameters=ps)),
     _make("adamw functions", lambda p, ps: p.optimizer.AdamW(
-        0.1, 0.7, 0.8, 1e-3, ps, 0.4, lr_ratio=lambda q: 0.5 if q.name.endswith("b") else 1.0,
-        apply_decay_param_fun=lambda name: name == "golden_a")),
+        0.1, 0.7, 0.8, 1e-3, ps, 0.4, lr_ratio=lambda q: 0.5 if q.name.endswith("_b") else 1.0,
+        apply_decay_param_fun=lambda name: name.endswith("_a"))),
     _make("adamw regularized parameter", lambda p, ps: p.optimizer.AdamW(0.1, parameters=ps),
           (lambda p: {"regularizer": p.regularizer.L2Decay(0.5)}, None, None)),
     _make("adagrad", lambda p, ps: p.optimizer.Adagrad(
@@ -92,9 +97,9 @@ OPTIMIZERS = dict([
     _make("adadelta", lambda p, ps: p.optimizer.Adadelta(0.5, 1e-3, 0.8, ps, 0.3)),
     _make("lamb", lambda p, ps: p.optimizer.Lamb(0.1, 0.2, 0.8, 0.9, 1e-4, ps)),
     _make("lamb exclude", lambda p, ps: p.optimizer.Lamb(
-        0.1, 0.2, parameters=ps, exclude_from_weight_decay_fn=lambda q: q.name == "golden_a")),
+        0.1, 0.2, parameters=ps, exclude_from_weight_decay_fn=lambda q: q.name.endswith("_a"))),
     _make("lamb always", lambda p, ps: p.optimizer.Lamb(
-        0.1, 0.2, parameters=ps, exclude_from_weight_decay_fn=lambda q: q.name == "golden_a",
+        0.1, 0.2, parameters=ps, exclude_from_weight_decay_fn=lambda q: q.name.endswith("_a"),
         always_adapt=True)),
     _make("nadam", lambda p, ps: p.optimizer.NAdam(0.1, parameters=ps, weight_decay=0.3)),
     _make("radam", lambda p, ps: p.optimizer.RAdam(0.1, 0.8, 0.7, parameters=ps,
@@ -316,6 +321,7 @@ def main() -> None:
     for chapter, cases in CHAPTERS.items():
         found[chapter] = {}
         for label, case in cases.items():
+            print(chapter, label, file=sys.stderr, flush=True)
             try:
                 found[chapter][label] = case(paddle)
             except Exception as error:              # the original cannot do it: say which, go on

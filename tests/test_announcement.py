@@ -4,7 +4,10 @@ from __future__ import annotations
 import os
 import re
 
+import pytest
 from processes import SCRIPTS, minipaddle
+
+pytestmark = pytest.mark.host_only("starts processes of its own")
 
 
 def run(name: str, folder) -> str:

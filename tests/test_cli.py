@@ -10,6 +10,8 @@ import textwrap
 import pytest
 from processes import minipaddle, python
 
+pytestmark = pytest.mark.host_only("starts processes of its own")
+
 
 @pytest.fixture
 def script(tmp_path):

@@ -33,6 +33,7 @@ def test_to_tensor_of_tensors():
     assert paddle.to_tensor(x, dtype="int32").dtype == paddle.int32
 
 
+@pytest.mark.host_only("NumPy's strides are looked at")
 def test_to_tensor_makes_contiguous_copies():
     a = np.arange(6.0).reshape(2, 3).T
     t = paddle.to_tensor(a)

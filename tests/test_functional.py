@@ -188,7 +188,8 @@ def test_gradients_of_composed_functions():
 
 
 # ---- every public function
-CHAPTERS = ["minipaddle." + m for m in ("functional", "ops_nn", "ops_conv", "ops_pool")]
+CHAPTERS = ["minipaddle." + m for m in ("functional", "losses", "ops_activation", "ops_nn",
+                                     "ops_conv", "ops_pool")]
 FUNCTIONS = sorted(n for n, f in vars(F).items() if inspect.isfunction(f) and n[0] != "_"
                    and f.__module__ in CHAPTERS and not n.endswith("_"))
 

@@ -13,6 +13,8 @@ from processes import ROOT, python
 
 import minipaddle
 
+pytestmark = pytest.mark.host_only("looks at files, not at tensors")
+
 PACKAGE = os.path.join(ROOT, "minipaddle")
 
 

@@ -7,6 +7,8 @@ import re
 import pytest
 from processes import ROOT, python
 
+pytestmark = pytest.mark.host_only("starts processes of its own")
+
 TUTORIALS = sorted(os.listdir(os.path.join(ROOT, "tutorials")))
 
 
