@@ -608,12 +608,12 @@ class Tracer:
         self.block.ops.append(op)
         return op
 
-    def builtin(self, name, inputs, output=None, **attrs):
+    def builtin(self, name, inputs, output=None, /, **attrs):
         """Write one of the operators that are no ops of the registry; returns its value."""
         self.emit(name, inputs, attrs, [] if output is None else [output])
         return output
 
-    def effect(self, name, inputs, **attrs):
+    def effect(self, name, inputs, /, **attrs):
         self.emit(name, inputs, attrs, [])
 
     def region(self, function, args) -> Region:
@@ -745,9 +745,12 @@ class Tracer:
             if isinstance(x, Scalar):
                 numbers[i] = x
                 inputs[i] = {"int": 1, "float": 1.0, "bool": True}.get(x.kind, 1)
-            elif isinstance(x, list) and any(isinstance(t, Spread) for t in x):
-                spreads[i] = x
-                inputs[i] = [Variable(t._data.element) if isinstance(t, Spread) else t for t in x]
+            elif isinstance(x, list):
+                inputs[i] = x = [self.to_tensor(t, None) if isinstance(t, Scalar) else t for t in x]
+                if any(isinstance(t, Spread) for t in x):
+                    spreads[i] = x
+                    inputs[i] = [Variable(t._data.element) if isinstance(t, Spread) else t
+                                 for t in x]
         if numbers and not any(isinstance(t, Tensor) for t in core.flat(inputs)):
             inputs = [self.to_tensor(numbers.pop(i), None) if i in numbers else x
                       for i, x in enumerate(inputs)]
@@ -758,7 +761,7 @@ class Tracer:
             if isinstance(sample, np.generic):
                 kind = sample.dtype
                 inputs[i] = Variable(self.builtin("number", [x._data], Value(
-                    "tensor", (), kind), dtype=kind))
+                    "tensor", (), kind, probes=x._data.probes), dtype=kind))
             else:
                 inputs[i] = self.to_tensor(x, None)
         for i, x in spreads.items():
@@ -816,9 +819,10 @@ class Tracer:
         known = not any(isinstance(n, Dim) for n in sizes) and not extra and \
             not any(isinstance(v, Value) and v.kind == "list" for x in values
                     if isinstance(x, list) for v in x)
-        if op.name == "basic_index":
-            return [(self.index_shape(values[0].shape, attrs["index"], extra),
-                     values[0].dtype)], None
+        if op.name == "getitem" or op.name == "take_at" and all(
+                v.shape == () and v.dtype.kind != "b" for v in values[1]):
+            shape = self.index_shape(values[0].shape, attrs["spec"], values[1:] and values[1])
+            return [(shape, values[0].dtype)], None
         key = None
         try:
             key = (op.name, _signature(values), repr(attrs),
@@ -849,23 +853,21 @@ class Tracer:
         return [(tuple(self.probes.new() if n is None else n for n in s), d)
                 for s, d in found], kind
 
-    def index_shape(self, shape, index, extra):
-        """The shape of x[index] for ints, slices, None and Ellipsis, some of them symbolic."""
-        used = sum(1 for p in index if p is not None and p is not Ellipsis)
+    def index_shape(self, shape, spec, tensors):
+        """The shape of x[spec], where "$k" stands for the number that tensors[k] holds."""
+        used = sum(1 for p in spec if p is not None and p != "...")
         if used > len(shape):
             raise IndexError(f"too many indices: {used} for a tensor of {len(shape)} dimensions")
         out, axis = [], 0
-        parts = list(index) if Ellipsis in [p for p in index if not isinstance(p, (slice, Ref))] \
-            else [*index, Ellipsis]
-        for p in parts:
+        for p in spec if "..." in spec else (*spec, "..."):
             if p is None:
                 out.append(1)
-            elif p is Ellipsis:
+            elif p == "...":
                 rest = len(shape) - used
                 out += shape[axis:axis + rest]
                 axis += rest
-            elif isinstance(p, slice):
-                out.append(self.slice_size(shape[axis], p, extra))
+            elif isinstance(p, tuple):
+                out.append(self.slice_size(shape[axis], p, tensors))
                 axis += 1
             else:
                 size = shape[axis]
@@ -875,17 +877,18 @@ class Tracer:
                 axis += 1
         return tuple(out)
 
-    def slice_size(self, size, s, extra):
-        if s == slice(None):
+    def slice_size(self, size, bounds, tensors):
+        if bounds == (None, None, None):
             return size
-        parts = (s.start, s.stop, s.step)
-        if any(isinstance(p, Ref) and extra[p.index].probes is None for p in parts):
+        if bounds[0] in (None, 0) and bounds[2] in (None, 1) and isinstance(bounds[1], str) and \
+                isinstance(size, Dim) and tensors[int(bounds[1][1:])].probes == size.probes:
+            return size
+        pairs = [tensors[int(p[1:])].probes if isinstance(p, str) else (p, p) for p in bounds]
+        if None in pairs:
             return self.probes.new()
-        pair = []
-        for k in (0, 1):
-            cut = slice(*[extra[p.index].probes[k] if isinstance(p, Ref) else p for p in parts])
-            pair.append(len(range(*cut.indices(probe_of(size, k)))))
-        return pair[0] if pair[0] == pair[1] else Dim(pair)
+        a, b = [len(range(*slice(*[p[k] for p in pairs]).indices(probe_of(size, k))))
+                for k in (0, 1)]
+        return a if a == b else Dim((a, b))
 
     def to_tensor(self, data, wanted):
         """paddle.to_tensor while tracing."""
@@ -894,8 +897,8 @@ class Tracer:
             if kind not in ("int", "float", "bool"):
                 raise TypeError("to_tensor: data must hold numbers or bools, got a str")
             dtype = wanted or (core.default_float() if kind == "float" else _KINDS[kind])
-            return Variable(self.builtin("number", [data._data], Value("tensor", (), dtype),
-                                         dtype=dtype))
+            return Variable(self.builtin("number", [data._data], Value(
+                "tensor", (), dtype, probes=data._data.probes), dtype=dtype))
         if isinstance(data, Tensor):
             v = Variable(self.read(data)).detach()
             return v if wanted is None or v._data.dtype == wanted else ops.cast(v, wanted)
@@ -944,8 +947,8 @@ class Tracer:
             owner, op, attrs = base
             whole = Variable(self.read(owner))
             part = Variable(v)
-            if op.name == "basic_index":
-                new = ops.setitem(whole, part, [], attrs["index"])
+            if op.name == "getitem":
+                new = ops.setitem(whole, part, [], attrs["spec"])
             elif op.name in ("reshape", "squeeze", "unsqueeze", "flatten", "identity"):
                 new = ops.reshape(part, whole.shape)
             else:
@@ -1128,7 +1131,7 @@ _BY_VALUE = {"nonzero", "unique", "unique_consecutive", "masked_select", "bincou
 
 def _depends_on_values(op, values):
     """Whether the shape of an op's result depends on what its tensors hold."""
-    if op.name in ("tensor_index",):
+    if op.name == "take_at":
         return any(isinstance(v, Value) and v.dtype.kind == "b" for v in values[1])
     return op.name in _BY_VALUE
 

@@ -371,6 +371,8 @@ def is_differentiable(record: Op) -> bool:
 def problem_of(record: Op, draw) -> tuple:
     """(function of the arrays, arrays, their names, args, kwargs) of one sample of an op."""
     args, kwargs = record.samples(draw)
+    # NumPy's arithmetic makes scalars of 0-d arrays; an op's inputs are arrays.
+    args = tuple(np.asarray(a) if isinstance(a, np.inexact) else a for a in args)
     held = [k for k, v in kwargs.items() if is_array(v) or (
         isinstance(v, (list, tuple)) and v and all(is_array(u) for u in v))]
     plain = {k: v for k, v in kwargs.items() if k not in held}

@@ -19,6 +19,7 @@ from .dtypes import (BOOL, F16, F32, F64, I64, DType, convert_dtype,  # noqa: F4
 from .engine import ComplexNode, Node, Pick, backward, grad  # noqa: F401
 from .modes import (amp_state, enable_grad, is_grad_enabled, local,  # noqa: F401
                     no_grad, set_amp_state, set_grad_enabled, set_observers, set_tracer, tracer)
+from .samples import unary
 from .tensor import (OPERANDS, SCALARS, Constant, Parameter, Storage, Tensor,  # noqa: F401
                      flat, kind_of, new_tensor, ndarray, next_serial, recast, refuse_leaf,
                      same_memory, share, to_tensor, unique_name, written)
@@ -345,17 +346,19 @@ def _make_call(op):
 
 def _make_call_any(op):
     """A call of any inputs: tensors of one floating dtype on NumPy spare themselves `dispatch`."""
-    run, optional = op.run, [n in op.optional for n in op.inputs]
-    unified = [n in op.casts for n in op.inputs]
+    run = op.run
+    rules = [(n in op.casts, n in op.optional, i in op.lists) for i, n in enumerate(op.inputs)]
 
     def call(inputs, attrs):
         arrays, common = [], None
         try:
-            for x, one, may_miss in zip(inputs, unified, optional):
+            for x, (one, may_miss, listed) in zip(inputs, rules):
                 if x is None and may_miss:
                     arrays.append(None)
                     continue
                 many = type(x) is list
+                if many is not listed:
+                    return dispatch(op, inputs, attrs)
                 for t in x if many else (x,):
                     a = t._data
                     kind = a.dtype
@@ -374,7 +377,7 @@ def _make_call_any(op):
             out = run(np, *arrays, *attrs)
         except Exception as error:
             raise op.error(error, inputs, attrs) from error
-        return finish(op, list(inputs), attrs, out)
+        return finish(op, [list(x) if type(x) is list else x for x in inputs], attrs, out)
     return call
 
 
@@ -731,7 +734,8 @@ def create_parameter(shape, dtype=None, name=None, attr=None, is_bias=False,
 
 
 # ---- the three ops the core itself needs
-@op(half="native", amp="keep", legacy=("cast",))
+@op(half="native", amp="keep", legacy=("cast",), samples=lambda draw: (
+    (draw.array(draw.shape()), draw.choice(["float64", "complex128"])), {}))
 def cast(xp, x: Array, dtype: str) -> Array:
     """x with another dtype; floats go to integers by truncation towards zero.
 
@@ -750,7 +754,7 @@ def _(F, g):
     return g                    # the engine gives each gradient the dtype of what it belongs to
 
 
-@op(namespace=None, half="native", amp="keep")
+@op(namespace=None, half="native", amp="keep", samples=unary)
 def identity(xp, x: Array) -> Array:
     """x itself, as another step of the graph."""
     return x

@@ -233,6 +233,7 @@ class Loop:
     def __init__(self, tracer, names) -> None:
         self.tracer, self.names = tracer, names
         self.entries: dict = {}                     # key -> [Entry, spec]
+        self.wide: set = set()                      # sizes that change from trip to trip
 
     def spec(self, x):
         if isinstance(x, TracedList) and x.symbolic is not None:
@@ -333,9 +334,20 @@ class Loop:
             if a.kind == "undefined":
                 return b.like(block=None, maybe=f"`{name}` is not defined here: it is assigned in "
                               f"the loop{where()} only, and that made no trip")
-            return self.tracer.join(a, b)
+            out = self.tracer.join(a, b)
+            if out.kind == "tensor" and a.kind == "tensor" and b.kind == "tensor":
+                out.shape = tuple(self.size(m, n) for m, n in zip(a.shape, b.shape))
+            return out
         except Mismatch:
             return self.refuse(first, later, name)
+
+    def size(self, m, n):
+        """A size that holds before and after a trip; once it varies, it varies."""
+        if m == n or m in self.wide:
+            return m
+        made = self.tracer.probes.new()
+        self.wide.add(made)
+        return made
 
     def refuse(self, first, later, name):
         raise StaticError(
@@ -380,7 +392,9 @@ class Loop:
                     v = tracer.read(ops.cast(Variable(v), spec.proto.dtype))
                 out.append(tracer.convert(v, spec.proto))
             elif isinstance(spec, Box):
-                parts = [x[k] for k in spec.like] if isinstance(x, dict) else x
+                x = undefined if x is MISSING else x
+                parts = [undefined] * len(spec.parts) if x is undefined else \
+                    [x[k] for k in spec.like] if isinstance(x, dict) else x
                 for s, p in zip(spec.parts, parts):
                     walk(s, p)
         old, tracer.block = tracer.block, block

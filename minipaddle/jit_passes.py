@@ -751,8 +751,9 @@ class Stores(Pass):
 
     def visit_Assign(self, node):
         self.generic_visit(node)
-        if isinstance(node.value, (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Set)):
-            node.value = jit("new", [node.value], node.value)
+        if isinstance(node.value, ast.Tuple):
+            node.value.elts = [_new(v) for v in node.value.elts]
+        node.value = _new(node.value)
         return [*self.notes(node.targets, node), node]
 
     def visit_AugAssign(self, node):
@@ -780,6 +781,13 @@ class Stores(Pass):
                     args.append(constant(n.attr, at))
                 out.append(statement(jit("note", args, at)))
         return out
+
+
+def _new(node):
+    """A display of a list, dict or set says that it makes one."""
+    if isinstance(node, (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Set)):
+        return jit("new", [node], node)
+    return node
 
 
 def _repeatable(node) -> bool:

@@ -284,7 +284,8 @@ def read(value, name):
     if isinstance(value, (Variable, TracedList)):
         v = value.symbolic if isinstance(value, TracedList) else value._data
         if v is not None and v.maybe:
-            out = tracer.builtin("check", [v], v.like(maybe=None), name=name, text=v.maybe)
+            out = tracer.builtin("check", [v], v.like(maybe=None), variable=name,
+                                 text=v.maybe)
             return tracer.wrap(out)
     elif isinstance(value, (tuple, dict)):
         parts = value.values() if isinstance(value, dict) else value
@@ -535,7 +536,7 @@ _MUTATORS = {"append", "extend", "insert", "pop", "remove", "clear", "sort", "re
 _LIBRARIES = {"numpy", "cupy", "scipy", __package__.split(".")[0], *sys.stdlib_module_names}
 _LIBRARIES.discard("__main__")
 ignored_modules: list = []
-_converted: dict = {}                   # code -> (new code or None, names written, why not)
+_converted: dict = {}                   # code -> Converted, or None without source
 
 
 def is_library(function) -> bool:
@@ -557,8 +558,8 @@ def is_library(function) -> bool:
 class Converted:
     """What conversion made of a code object."""
 
-    def __init__(self, code, node, file, writes) -> None:
-        self.code, self.node, self.file, self.writes = code, node, file, writes
+    def __init__(self, code, node, file) -> None:
+        self.code, self.node, self.file = code, node, file
 
     @property
     def text(self) -> str:
@@ -592,18 +593,11 @@ def convert_code(function) -> Converted | None:
         line = getattr(refused.node, "lineno", code.co_firstlineno)
         raise StaticError(f"{refused}\n  at {source.file}:{line}, in {code.co_name}") from None
     new_code = jit_source.compile_like(function, node, source.file)
-    writes = {}
-    for c, original in _pairs(new_code):
+    for c in jit_source.codes_within(new_code):
         converted_codes[c] = True
-        writes[c] = original
-    found = Converted(new_code, node, source.file, writes)
+    found = Converted(new_code, node, source.file)
     _converted[code] = found
     return found
-
-
-def _pairs(code):
-    for c in jit_source.codes_within(code):
-        yield c, None
 
 
 class _level_report:
@@ -674,6 +668,16 @@ def call(f):
     if isinstance(inner, types.FunctionType) and not is_library(inner):
         return _function(tracer, inner, f)
     return f
+
+
+def root(function):
+    """What to call for the function that is converted itself."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if code is not None and code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE |
+                                             inspect.CO_ASYNC_GENERATOR):
+        convert_code(getattr(function, "__func__", function))
+        raise StaticError(f"{function.__name__} is a generator or `async` and cannot be converted")
+    return call(function)
 
 
 def _numpy(f, *args, **kwargs):
@@ -755,7 +759,7 @@ def _function(tracer, f, owner=MISSING):
     """A function of Python text (bound to owner): converted unless it is a library's."""
     bound = () if owner is MISSING else (owner,)
     if f.__code__ in converted_codes:
-        if f.__code__ in _writing:
+        if _stores(f.__code__):
             return functools.partial(_enter, tracer, f, f, bound)
         return functools.partial(f, *bound) if bound else f
     if is_library(f) or f.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE |
@@ -764,16 +768,13 @@ def _function(tracer, f, owner=MISSING):
     return functools.partial(_enter, tracer, f, convert_function(f), bound)
 
 
-_writing: dict = {}
-
-
 def _enter(tracer, f, converted, bound, *args, **kwargs):
     """Run a converted function: guards for what it reads, the log for what it writes, recursion."""
     code = f.__code__
     tracer.guard_function(f)
     if bound:
         tracer.guard_object(bound[0])
-    for name in _declared_writes(f):
+    for name in _stores(code):
         if name in code.co_freevars:
             tracer.note(CellEntry(f.__closure__[code.co_freevars.index(name)], name))
         else:
@@ -805,9 +806,6 @@ def _stores(code):
                 names.add(i.argval)
     return tuple((cells & set(code.co_freevars)) | names)
 
-
-def _declared_writes(f):
-    return _stores(f.__code__)
 
 
 def _type_of(tracer, a):

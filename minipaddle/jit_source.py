@@ -118,33 +118,37 @@ class Mangle(ast.NodeTransformer):
 _FUTURES = 0x1fe0000
 
 
-def build(function, node, file: str, runtime) -> types.FunctionType:
-    """A function like `function` from another tree: the same globals, cells and defaults."""
+def compile_like(function, node, file: str) -> types.CodeType:
+    """The code of a changed tree, with the free names of `function` (and `_jit`) free in it."""
     code = function.__code__
-    free = [n for n in code.co_freevars]
-    if isinstance(node, ast.Lambda):
-        inner: ast.stmt = ast.Return(node)
-    else:
-        inner = node
-    names = [*free, *(() if "_jit" in free else ("_jit",))]
+    inner = ast.Return(node) if isinstance(node, ast.Lambda) else node
+    if inner is node:
+        node.name = "_made"                         # its own name must stay a global, or a cell
+    free = list(code.co_freevars)
     factory = ast.FunctionDef(
         name="_factory", args=ast.arguments(
-            posonlyargs=[], args=[ast.arg(arg=n) for n in names], kwonlyargs=[], kw_defaults=[],
-            defaults=[], vararg=None, kwarg=None),
+            posonlyargs=[], args=[ast.arg(arg=n) for n in dict.fromkeys([*free, "_jit"])],
+            kwonlyargs=[], kw_defaults=[], defaults=[], vararg=None, kwarg=None),
         body=[inner], decorator_list=[], returns=None, type_comment=None, type_params=[])
-    module = ast.Module(body=[factory], type_ignores=[])
     ast.copy_location(factory, node)
-    ast.fix_missing_locations(module)
+    module = ast.fix_missing_locations(ast.Module(body=[factory], type_ignores=[]))
     compiled = compile(module, file, "exec", flags=code.co_flags & _FUTURES, dont_inherit=True)
     outer = next(c for c in compiled.co_consts if isinstance(c, types.CodeType))
-    made = next(c for c in outer.co_consts
-                if isinstance(c, types.CodeType) and c.co_name == code.co_name)
+    made = [c for c in outer.co_consts if isinstance(c, types.CodeType)][-1]
+    if inner is node:
+        node.name = code.co_name
+    made = made.replace(co_name=code.co_name)
     if sys.version_info >= (3, 11):
         made = made.replace(co_qualname=code.co_qualname)
-    cells = dict(zip(code.co_freevars, function.__closure__ or ()))
+    return made
+
+
+def instantiate(function, code, runtime) -> types.FunctionType:
+    """A function of other code with the globals, the cells and the defaults of `function`."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     cells.setdefault("_jit", types.CellType(runtime))
-    new = types.FunctionType(made, function.__globals__, function.__name__, function.__defaults__,
-                             tuple(cells[n] for n in made.co_freevars))
+    new = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__,
+                             tuple(cells[n] for n in code.co_freevars))
     new.__kwdefaults__ = function.__kwdefaults__
     new.__qualname__, new.__doc__ = function.__qualname__, function.__doc__
     new.__module__, new.__annotations__ = function.__module__, function.__annotations__

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import initializer
 from .core import (Parameter, Tensor, asarray, convert_dtype, current_xp,
-                   get_default_dtype, is_array, namespaces, np_dtype, parse, unique_name)
+                   get_default_dtype, is_array, local, namespaces, np_dtype, parse, unique_name)
 
 
 class ParamAttr:
@@ -134,6 +134,10 @@ class Layer:
         raise NotImplementedError(f"{type(self).__name__} has no forward(self, ...)")
 
     def __call__(self, *inputs, **kwargs):
+        if local.tracer is not None:
+            result = local.tracer.layer(self, inputs, kwargs)
+            if result is not NotImplemented:
+                return result
         try:
             pre, post = self._forward_pre_hooks, self._forward_post_hooks
         except AttributeError:

@@ -13,8 +13,8 @@ import numpy as np
 from . import kernels_special as special
 from .core import (SCALARS, Array, Tensor, convert_dtype, default_float, inplace,
                    is_grad_enabled, op, ops, public, refuse_leaf, to_tensor, written)
-from .samples import (pairs, pairs_away, pairs_distinct, unary, unary_away0, unary_inside1,
-                      unary_positive)
+from .samples import (pairs, pairs_away, pairs_distinct, quotients, unary, unary_away0,
+                      unary_complex, unary_inside1, unary_positive)
 
 # Paddle is silent where 1 / 0 or log(0) give inf or nan. np.errstate costs more than the whole
 # call of a small op, so NumPy's warnings are filtered instead, and only those that come out of
@@ -130,7 +130,7 @@ def _refuse_zero(xp, x, y) -> None:
         raise ZeroDivisionError("integer division by zero")
 
 
-@op(promote="promote", broadcasts=True, inplace=True,
+@op(promote="promote", broadcasts=True, inplace=True, samples=quotients,
     method=("floor_divide", "__floordiv__", "__rfloordiv__"), legacy=("elementwise_floordiv",))
 def floor_divide(xp, x: Array, y: Array) -> Array:
     """The quotient rounded down, x // y: -7 // 2 is -4.
@@ -151,7 +151,7 @@ def _(F, g):
 
 
 @op(promote="promote", broadcasts=True, inplace=True, aliases=("mod", "floor_mod"),
-    method=("remainder", "mod", "floor_mod", "__mod__", "__rmod__"), samples=pairs_away,
+    method=("remainder", "mod", "floor_mod", "__mod__", "__rmod__"), samples=quotients,
     legacy=("elementwise_mod",))
 def remainder(xp, x: Array, y: Array) -> Array:
     """The remainder of the division rounded down, x - y * (x // y): it has the sign of y.
@@ -531,6 +531,11 @@ def _no_order(need) -> None:
         raise RuntimeError("gammainc and gammaincc have a gradient for y alone; detach() x")
 
 
+def _order_and_value(draw):
+    a, b = draw.broadcast_pair()
+    return (draw.integers(a, 1, 4), draw.positive(b)), {}
+
+
 def _gamma_density(F, x, y):
     return F.exp(F.log(y) * (x - 1.0) - y - F.lgamma(x))
 
@@ -538,11 +543,12 @@ def _gamma_density(F, x, y):
 _table((
     ("gammaincc", "The upper regularised incomplete gamma function Q(x, y), x > 0, y >= 0.",
      lambda xp, x, y: special.gammaincc(xp, x, y),
-     lambda F, g, x, y, need: (_no_order(need), -(g * _gamma_density(F, x, y))), None,
+     lambda F, g, x, y, need: (_no_order(need), -(g * _gamma_density(F, x, y))),
+     _order_and_value,
      "paddle.gammaincc(paddle.to_tensor([1.0]), paddle.to_tensor([0.0])).tolist()", "[1.0]", {}),
     ("gammainc", "The lower regularised incomplete gamma function P(x, y) = 1 - Q(x, y).",
      lambda xp, x, y: special.gammainc(xp, x, y),
-     lambda F, g, x, y, need: (_no_order(need), g * _gamma_density(F, x, y)), None,
+     lambda F, g, x, y, need: (_no_order(need), g * _gamma_density(F, x, y)), _order_and_value,
      "paddle.gammainc(paddle.to_tensor([1.0]), paddle.to_tensor([0.0])).tolist()", "[0.0]", {}),
 ), promote="float", broadcasts=True, inplace=True)
 
@@ -632,7 +638,7 @@ def _(F, g, x, out):
 
 
 # ---- complex numbers
-@op(half="native")
+@op(half="native", samples=unary_complex)
 def real(xp, x: Array) -> Array:
     """The real part of x.
 
@@ -648,7 +654,7 @@ def _(F, g):
     return g
 
 
-@op(half="native")
+@op(half="native", samples=unary_complex)
 def imag(xp, x: Array) -> Array:
     """The imaginary part of x, 0 of a real x.
 
@@ -664,7 +670,7 @@ def _(F, g):
     return g * 1j
 
 
-@op(half="native")
+@op(half="native", samples=unary_complex)
 def conj(xp, x: Array) -> Array:
     """The complex conjugate of x; a real x unchanged.
 
@@ -686,7 +692,7 @@ for _function in (conj, sgn):
     _function.op.analytic = False
 
 
-@op("complex", promote="float", broadcasts=True, method=False)
+@op("complex", promote="float", broadcasts=True, method=False, samples=pairs)
 def _complex(xp, real: Array, imag: Array) -> Array:
     """The complex numbers real + 1j imag; float32 makes complex64, float64 complex128.
 
@@ -738,7 +744,7 @@ def polar(abs, angle, name=None):
     return _complex(abs * ops.cos(angle), abs * ops.sin(angle))
 
 
-@op(half="native")
+@op(half="native", samples=lambda draw: ((draw.array((*draw.shape(), 2)),), {}))
 def as_complex(xp, x: Array) -> Array:
     """A tensor [..., 2] of real and imaginary parts as the complex [...].
 
@@ -759,7 +765,7 @@ def _(F, g):
 as_complex.op.analytic = False
 
 
-@op(half="native")
+@op(half="native", samples=unary_complex)
 def as_real(xp, x: Array) -> Array:
     """A complex tensor [...] as its real and imaginary parts, [..., 2].
 

@@ -1,338 +1,601 @@
 """Optimizers (`paddle.optimizer`). Imports lr, clip, regularizer and core.
 
-A rule is one function on arrays, `update`, written in place. It runs on a flat buffer that holds
-all parameters of one kind (dtype, device, settings) where every one of them has a gradient, and on
-single parameters else: both are views of the same memory.
+An optimizer keeps the parameters of one kind (dtype, place, settings) in one flat buffer, beside
+flat gradients and accumulators; the parameters' own arrays become views of it. A rule, `update`,
+is written once, in place and elementwise on a stretch of these buffers, so a step is a few calls
+however many parameters there are. Where a parameter has no gradient the stretch ends.
 """
 from __future__ import annotations
 
-import warnings
+from collections import namedtuple
 
 import numpy as np
 
-from .core import Parameter, Tensor, asarray, no_grad, share, to_tensor, written, xp_of
+from .core import (F16, F32, Tensor, asarray, asnumpy, no_grad, place_of, share, to_tensor,
+                   tracer, written, xp_of)
 from .lr import LRScheduler
 from .regularizer import L2Decay, WeightDecayRegularizer
 
-__all__ = ["Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Lamb", "Momentum", "Optimizer",
-           "RMSProp", "SGD"]
+__all__ = ["ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Lamb", "Momentum", "NAdam",
+           "Optimizer", "RAdam", "RMSProp", "Rprop", "SGD"]
+
+# Elements updated at a time on the CPU: a rule passes over its arrays about ten times, which
+# goes from the cache when they are short.
+BLOCK = 1 << 16
+
+Kind = namedtuple("Kind", "dtype place factor regularizer clips extra")
+Slot = namedtuple("Slot", "bucket index view settings")
+
+
+class Stretch:
+    """What a rule works on: flat arrays `value`, `gradient` (free to be changed) and `temp`.
+
+    The accumulators stand under their names. rate: the learning rate with all factors. step: the
+    count of updates, this one included. powers: running products such as beta1^step, by name.
+    params: the parameters it covers. option(name): a group's setting, or the optimizer's.
+    """
+
+    def __init__(self, **known) -> None:
+        self.__dict__.update(known)
 
 
 class Bucket:
-    """Parameters updated together: their flat value, flat gradient and flat state."""
+    """Parameters updated together: flat value, gradient and accumulators, and views of them."""
 
-    def __init__(self, params, states) -> None:
+    def __init__(self, kind, params, fills) -> None:
+        self.kind, self.params = kind, params
         first = params[0]._data
-        xp = xp_of(first)
-        self.params = params
-        sizes = [p._data.size for p in params]
-        self.bounds = np.cumsum([0, *sizes]).tolist()
+        self.xp = xp = xp_of(first)
+        self.bounds = np.cumsum([0, *(p._data.size for p in params)]).tolist()
         total = self.bounds[-1]
-        self.value, self.gradient = xp.empty(total, first.dtype), xp.empty(total, first.dtype)
-        self.state = {name: xp.full(total, fill, first.dtype) for name, fill in states.items()}
-        self.views = self._views(self.value)
-        self.gradient_views = self._views(self.gradient)
-        self.state_views = {name: self._views(flat) for name, flat in self.state.items()}
+        # float16 parameters are updated in float32: `master` holds those values
+        inner = F32 if first.dtype == F16 else first.dtype
+        self.value = xp.empty(total, first.dtype)
+        self.gradient = xp.empty(total, inner)
+        self.master = xp.empty(total, F32) if first.dtype == F16 else self.value
+        self.state = {name: xp.full(total, fill, inner) for name, fill in fills.items()}
+        self.views = self.parts(self.value)
+        self.gradients = self.parts(self.gradient)
+        self.steps = [0] * len(params)
+        self.powers: list = [{} for _ in params]
+        self.given: list = [None] * len(params)     # the gradients of this step
         for p, view in zip(params, self.views):
             view[...] = p._data
             p._data = view
             share(p)                                # writes must go into the buffer from now on
+        self.master[...] = self.value
 
-    def _views(self, flat):
-        return [flat[a:b].reshape(p._data.shape) for p, a, b in
-                zip(self.params, self.bounds, self.bounds[1:])]
+    def parts(self, flat) -> list:
+        return [flat[a:b].reshape(p._data.shape)
+                for p, a, b in zip(self.params, self.bounds, self.bounds[1:])]
 
-    def intact(self) -> bool:
-        """Whether every parameter still lives in the buffer."""
-        return all(p._data is v for p, v in zip(self.params, self.views))
+    def runs(self, single: bool) -> list:
+        """(first, last + 1) of neighbours that have gradients and were updated equally often."""
+        given, steps, powers = self.given, self.steps, self.powers
+        if not single and None not in [*map(type, given)] and _NOTHING not in [*map(type, given)] \
+                and steps.count(steps[0]) == len(steps) and powers.count(powers[0]) == len(powers):
+            return [(0, len(given))]
+        found, start = [], None
+        for k, g in enumerate([*given, None]):
+            if start is not None and (g is None or single or steps[k] != steps[start] or
+                                      powers[k] != powers[start]):
+                found.append((start, k))
+                start = None
+            if start is None and g is not None:
+                start = k
+        return found
+
+    def gather(self, first: int, last: int) -> None:
+        """Copy the gradients of a run into the flat buffer."""
+        arrays = self.given[first:last]
+        flat = self.gradient[self.bounds[first]:self.bounds[last]]
+        if all(isinstance(g, Tensor) for g in arrays):
+            self.xp.concatenate([g._data.reshape(-1) for g in arrays], out=flat)
+            return
+        for g, view in zip(arrays, self.gradients[first:last]):
+            view[...] = g._data if isinstance(g, Tensor) else 0     # cleared: reads as zeros
+
+
+_NOTHING = type(None)
 
 
 class Optimizer:
-    """Base of the optimizers.
+    """Base of the optimizers: a subclass names its accumulators and gives `update(stretch)`.
 
     learning_rate: a number or an LRScheduler. parameters: Parameters, or dicts with 'params' and
-    settings of their own ('learning_rate' there multiplies). weight_decay: a number (L2), L1Decay
-    or L2Decay, added to the gradient after clipping. grad_clip: a ClipGradBy... object.
+    settings of their own (their 'learning_rate' multiplies; 'weight_decay', 'grad_clip' and the
+    optimizer's numbers replace). weight_decay: a number (L2), L1Decay or L2Decay, added to the
+    gradient after clipping. grad_clip: a ClipGradBy... object. A parameter's ParamAttr may scale
+    its rate, replace its decay and keep it out of clipping.
+
+    >>> import minipaddle as paddle
+    >>> w = paddle.create_parameter([1], 'float32')
+    >>> w.set_value(paddle.to_tensor([1.0]))
+    >>> optimizer = paddle.optimizer.SGD(learning_rate=0.25, parameters=[w])
+    >>> (w * 2).sum().backward(); optimizer.step(); optimizer.clear_grad(); w.tolist()
+    [0.5]
     """
 
-    states: dict = {}               # accumulator name -> initial value
-    decoupled = False               # AdamW: weight decay is not a term of the gradient
+    accumulators: dict = {}         # accumulator name -> initial value
+    bases: dict = {}                # running product -> attribute with the number it multiplies by
+    single = False                  # the rule needs each parameter by itself
+    blocks = True                   # the rule may be applied block by block
 
     def __init__(self, learning_rate, parameters=None, weight_decay=None, grad_clip=None,
                  name: str | None = None) -> None:
-        if parameters is None:
-            raise ValueError(f"{type(self).__name__}: parameters is required: give "
-                             "model.parameters()")
-        if isinstance(parameters, Tensor):
-            raise TypeError(f"{type(self).__name__}: parameters must be a list of Parameters, got a "
-                            "Tensor")
-        if not isinstance(learning_rate, (int, float, LRScheduler)):
-            raise TypeError(f"{type(self).__name__}: learning_rate must be a number or an "
-                            f"LRScheduler, got {type(learning_rate).__name__}")
+        label = type(self).__name__
+        if isinstance(learning_rate, bool) or \
+                not isinstance(learning_rate, (int, float, np.number, LRScheduler)):
+            raise TypeError(f"{label}: learning_rate must be a number or an LRScheduler, got "
+                            f"{type(learning_rate).__name__}")
+        if parameters is None and tracer() is None:
+            raise ValueError(f"{label}: parameters is required: give model.parameters()")
+        if isinstance(parameters, (Tensor, dict, set, str)):
+            raise TypeError(f"{label}: parameters must be a list of Parameters or of dicts, got "
+                            f"a {type(parameters).__name__}")
+        if grad_clip is not None and not callable(grad_clip):
+            raise TypeError(f"{label}: grad_clip must be a ClipGradBy... object, got "
+                            f"{type(grad_clip).__name__}")
         self._learning_rate, self._grad_clip, self._name = learning_rate, grad_clip, name
-        self.regularization = self._decay(weight_decay)
-        self._param_groups, self._parameter_list = [], []
-        entries = list(parameters)
-        if entries and isinstance(entries[0], dict):
-            for entry in entries:
-                self._add_param_group(dict(entry))
-        else:
-            self._add_param_group({"params": entries})
-        self._buckets, self._where, self._steps, self._pending = [], {}, {}, {}
+        self._multi_precision = False
+        self.regularization = self._as_regularizer(weight_decay)
+        self._param_groups: list = []
+        self._parameter_list: list = []
+        self._slots: dict = {}      # id of a parameter -> where it is in the buffers
+        self._buckets: list = []    # for each group its buckets
+        self._settings: list = []   # for each group what its buckets were made from
+        self._pending: dict = {}    # loaded accumulators whose parameter had no step yet
+        entries = [] if parameters is None else list(parameters)
+        grouped = bool(entries) and isinstance(entries[0], dict)
+        for group in entries if grouped else [{"params": entries}]:
+            self._add_param_group(dict(group))
 
-    @staticmethod
-    def _decay(weight_decay):
+    def _as_regularizer(self, weight_decay):
         if weight_decay is None or isinstance(weight_decay, WeightDecayRegularizer):
             return weight_decay
+        if isinstance(weight_decay, bool) or not isinstance(weight_decay, (int, float, np.number)):
+            raise TypeError(f"{type(self).__name__}: weight_decay must be a number, L1Decay or "
+                            f"L2Decay, got {type(weight_decay).__name__}")
         return L2Decay(float(weight_decay))
 
     def _add_param_group(self, group: dict) -> None:
+        label = type(self).__name__
+        if "params" not in group:
+            raise ValueError(f"{label}: a parameter group needs 'params', this one has "
+                             f"{', '.join(map(repr, group))}")
         params = group["params"]
         group["params"] = params = [params] if isinstance(params, Tensor) else list(params)
+        known = {id(p) for p in self._parameter_list}
         for p in params:
             if not isinstance(p, Tensor):
-                raise TypeError(f"{type(self).__name__}: parameters must hold Parameters, got "
+                raise TypeError(f"{label}: parameters must hold Parameters, got "
                                 f"{type(p).__name__}")
+            if id(p) in known:
+                raise ValueError(f"{label}: parameter {p.name} is given more than once")
+            known.add(id(p))
         self._param_groups.append(group)
         self._parameter_list += params
+        self._buckets.append([])
+        self._settings.append(None)
 
-    # -- settings of one parameter
-    def _setting(self, group, name):
-        return group.get(name, getattr(self, "_" + name))
-
-    def _factor(self, p, group) -> float:
-        own = getattr(p, "optimize_attr", {}).get("learning_rate", 1.0)
-        return float(own) * float(group.get("learning_rate", 1.0))
-
-    def _regularizer(self, p, group):
-        if self.decoupled:
-            return None
-        own = getattr(p, "regularizer", None)
-        if own is not None:
-            return own
-        return self._decay(group["weight_decay"]) if "weight_decay" in group else \
-            self.regularization
-
-    # -- learning rate
+    # -- the learning rate
     def get_lr(self) -> float:
         """The current learning rate."""
         rate = self._learning_rate
-        return float(rate()) if isinstance(rate, LRScheduler) else float(rate)
+        return float(rate() if isinstance(rate, LRScheduler) else rate)
 
     def set_lr(self, value: float) -> None:
         """Set the learning rate; RuntimeError when a scheduler decides it."""
         if isinstance(self._learning_rate, LRScheduler):
-            raise RuntimeError("set_lr: a scheduler decides the learning rate; use "
-                               "set_lr_scheduler, or give the optimizer a number")
+            raise RuntimeError("set_lr: the learning rate of this optimizer is decided by "
+                               f"{type(self._learning_rate).__name__}; set_lr_scheduler gives it "
+                               "another scheduler")
         self._learning_rate = float(value)
 
     def set_lr_scheduler(self, scheduler: LRScheduler) -> None:
         """Let a scheduler decide the learning rate from now on."""
+        if not isinstance(scheduler, LRScheduler):
+            raise TypeError("set_lr_scheduler: scheduler must be an LRScheduler, got "
+                            f"{type(scheduler).__name__}")
         self._learning_rate = scheduler
 
     # -- stepping
-    @no_grad()
     def step(self) -> None:
-        """Update every parameter that has a gradient."""
+        """Update every parameter that has a gradient. The scheduler, if any, stays where it is."""
+        self._apply([[(p, p._grad) for p in group["params"]
+                      if p._grad is not None and not p.stop_gradient]
+                     for group in self._param_groups])
+
+    def apply_gradients(self, params_grads: list) -> list:
+        """Update with the gradients given, [(parameter, gradient Tensor)], not with `.grad`."""
+        given = {id(p): g for p, g in params_grads if g is not None}
+        self._apply([[(p, given[id(p)]) for p in group["params"] if id(p) in given]
+                     for group in self._param_groups])
+        return params_grads
+
+    def _apply(self, pairs_of_groups) -> None:
         rate = self.get_lr()
-        for group in self._param_groups:
-            pairs = [(p, p._grad._data if isinstance(p._grad, Tensor) else p.grad._data)
-                     for p in group["params"] if not p.stop_gradient and p._grad is not None]
-            if not pairs:
-                continue
-            clip = group.get("grad_clip", self._grad_clip)
-            if clip is not None:
-                pairs = clip.clip(pairs)
-            self._update_group(group, pairs, rate)
+        for k, pairs in enumerate(pairs_of_groups):
+            if pairs:
+                self._apply_group(k, pairs, rate)
 
-    def _update_group(self, group, pairs, rate) -> None:
-        gradients = {id(p): g for p, g in pairs}
-        for bucket, settings in self._buckets_of(group, [p for p, _ in pairs]):
-            params = bucket.params
-            steps = {self._steps.get(id(p), 0) for p in params}
-            if len(steps) == 1 and all(id(p) in gradients for p in params):
-                for p, view in zip(params, bucket.gradient_views):
-                    view[...] = gradients[id(p)]
-                self._advance(params)
-                self._apply(bucket.value, bucket.gradient, bucket.state, rate, params[0], settings,
-                            bucket)
-            else:
-                for k, p in enumerate(params):
-                    if id(p) in gradients:
-                        bucket.gradient_views[k][...] = gradients[id(p)]
-                        self._advance([p])
-                        self._apply(bucket.views[k], bucket.gradient_views[k],
-                                    {n: v[k] for n, v in bucket.state_views.items()}, rate, p,
-                                    settings, None)
-            for p in params:
-                if id(p) in gradients:
+    def _apply_group(self, k, pairs, rate) -> None:
+        group = self._param_groups[k]
+        clip = group.get("grad_clip", self._grad_clip)
+        if clip is not None and not getattr(clip, "plain", False):
+            with no_grad():                         # a clip of the user's own, on Tensors
+                pairs = [(p, g) for p, g in clip([(p, self._tensor(p, g)) for p, g in pairs])
+                         if g is not None]
+        buckets, slots = self._ready(k, pairs), self._slots
+        for p, g in pairs:
+            bucket, index, _, _ = slots[id(p)]
+            bucket.given[index] = g
+        runs = []
+        for bucket in buckets:
+            for first, last in bucket.runs(self.single):
+                bucket.gather(first, last)
+                runs.append((bucket, first, last))
+            bucket.given = [None] * len(bucket.given)
+        if clip is not None and getattr(clip, "plain", False):
+            pieces = [(b.gradient[b.bounds[i]:b.bounds[j]], b.gradients[i:j])
+                      for b, i, j in runs if b.kind.clips]
+            if pieces:
+                clip.clip_(pieces)
+        for bucket, first, last in runs:
+            self._update_run(bucket, first, last, rate * bucket.kind.factor, group)
+        mark = None
+        for bucket, first, last in runs:
+            for p in bucket.params[first:last]:     # graphs that kept the old values must refuse
+                if mark is None:
                     written(p)
+                    mark = p._storage
+                p._storage.stamp, p._storage.where = mark.stamp, mark.where
 
-    def _advance(self, params) -> None:
-        for p in params:
-            self._steps[id(p)] = self._steps.get(id(p), 0) + 1
+    @staticmethod
+    def _tensor(p, g):
+        return g if isinstance(g, Tensor) else p.grad
 
-    def _apply(self, value, gradient, state, rate, p, settings, bucket) -> None:
-        factor, regularizer, group = settings
-        if regularizer is not None and regularizer.coeff:
-            gradient += regularizer.term(value)
-        self.update(value, gradient, state, rate * factor, self._steps[id(p)], group, p)
+    def _update_run(self, bucket, first, last, rate, group) -> None:
+        a, b = bucket.bounds[first], bucket.bounds[last]
+        xp, half = bucket.xp, bucket.master is not bucket.value
+        if half and not self._multi_precision:
+            bucket.master[a:b] = bucket.value[a:b]
+        powers, option = bucket.powers[first], self._option_of(group)
+        if not powers and self.bases:
+            powers = {name: self._rounded(option(key), bucket) for name, key in self.bases.items()}
+        step = bucket.steps[first] + 1
+        size = min(BLOCK, b - a) if xp is np and self.blocks and not self.single else b - a
+        temp = self._scratch(bucket, size)
+        params = bucket.params[first:last]
+        for i in range(a, b, size or 1):
+            j = min(i + size, b)
+            s = Stretch(value=bucket.master[i:j], gradient=bucket.gradient[i:j],
+                        temp=temp[:j - i], rate=rate, step=step, powers=powers, params=params,
+                        option=option, kind=bucket.kind, xp=xp,
+                        **{name: flat[i:j] for name, flat in bucket.state.items()})
+            self.regularize(s)
+            self.update(s)
+        if half:
+            bucket.value[a:b] = bucket.master[a:b]
+        if self.bases:
+            powers = {name: self._rounded(power * option(self.bases[name]), bucket)
+                      for name, power in powers.items()}
+        for n in range(first, last):
+            bucket.steps[n], bucket.powers[n] = step, powers
 
-    def update(self, value, gradient, state, rate, step, group, p) -> None:
-        """Change `value` in place; `gradient` may be used as scratch space."""
-        raise NotImplementedError
+    @staticmethod
+    def _rounded(power: float, bucket) -> float:
+        """Powers are kept as they are saved, so that a resumed run goes on bit for bit."""
+        return float(bucket.gradient.dtype.type(power))
 
-    def _key(self, p, group):
-        """Parameters with one key are updated together."""
-        regularizer = self._regularizer(p, group)
-        return (p._data.dtype, xp_of(p._data), self._factor(p, group),
-                None if regularizer is None else (type(regularizer), regularizer.coeff))
+    def _scratch(self, bucket, size):
+        kept = getattr(bucket, "temp", None)
+        if kept is None or kept.size < size:
+            kept = bucket.temp = bucket.xp.empty(size, bucket.gradient.dtype)
+        return kept
 
-    def _buckets_of(self, group, params):
-        """The group's buckets, made anew when parameters came, went or moved."""
-        known = group.get("_buckets")
-        if known is None or not all(b.intact() for b, _ in known) or \
-                any(id(p) not in self._where for p in params):
-            old = {id(p): {n: v[k].copy() for n, v in b.state_views.items()}
-                   for b, _ in known or () for k, p in enumerate(b.params)}
-            kinds: dict = {}
-            have = [p for b, _ in known or () for p in b.params]
-            for p in have + [p for p in params if not any(p is q for q in have)]:
-                kinds.setdefault(self._key(p, group), []).append(p)
-            group["_buckets"] = known = []
-            for members in kinds.values():
-                bucket = Bucket(members, self.states_of(group))
-                settings = (self._factor(members[0], group),
-                            self._regularizer(members[0], group), group)
-                known.append((bucket, settings))
-                for k, p in enumerate(members):
-                    self._where[id(p)] = bucket, k
-                    for name, value in old.get(id(p), {}).items():
-                        bucket.state_views[name][k][...] = asarray(value, p.place)
-                    self._restore(p, bucket, k)
-        return known
+    def _option_of(self, group):
+        return lambda name: group.get(name, getattr(self, "_" + name))
 
-    def states_of(self, group) -> dict:
-        return self.states
+    def regularize(self, s) -> None:
+        """Add the weight decay to the gradient."""
+        regularizer = s.kind.regularizer
+        if regularizer is None or not regularizer.coeff:
+            return
+        if type(regularizer) is L2Decay:
+            s.xp.multiply(s.value, regularizer.coeff, out=s.temp)
+            s.gradient += s.temp
+        else:
+            s.gradient += regularizer.term(s.value)
 
+    def update(self, s: Stretch) -> None:
+        """Change `s.value` in place; every optimizer defines it."""
+        raise NotImplementedError(f"{type(self).__name__} needs update(self, s)")
+
+    # -- the flat buffers
+    def extra(self, p, group):
+        """More of what parameters must agree in to be updated together."""
+        return None
+
+    def _kind(self, p, group) -> Kind:
+        own = getattr(p, "regularizer", None)
+        regularizer = own if own is not None else self._as_regularizer(
+            group.get("weight_decay", self.regularization))
+        factor = float(getattr(p, "optimize_attr", _PLAIN)["learning_rate"])
+        return Kind(p._data.dtype, place_of(p._data),
+                    factor * float(group.get("learning_rate", 1.0)) * self.factor(p), regularizer,
+                    getattr(p, "need_clip", True), self.extra(p, group))
+
+    def factor(self, p) -> float:
+        """What else multiplies the rate of a parameter."""
+        return 1.0
+
+    @staticmethod
+    def _key(kind):
+        """Regularizers with the same effect count as equal."""
+        r = kind.regularizer
+        plain = isinstance(r, WeightDecayRegularizer)
+        return kind._replace(regularizer=(type(r), r.coeff) if plain else id(r))
+
+    def _ready(self, k, pairs) -> list:
+        """The buckets of group k, made anew when parameters came, moved or got other settings."""
+        group, slots = self._param_groups[k], self._slots
+        settings = (group.get("learning_rate"), group.get("weight_decay"), self.regularization)
+        fresh = settings == self._settings[k]
+        for p, _ in pairs:
+            if not fresh:
+                break
+            slot = slots.get(id(p))
+            fresh = slot is not None and slot.view is p._data and slot.settings == _settings(p)
+        if fresh:
+            return self._buckets[k]
+        self._settings[k] = settings
+        known = {id(p) for b in self._buckets[k] for p in b.params} | {id(p) for p, _ in pairs}
+        old, kinds = {}, {}
+        for p in group["params"]:
+            if id(p) in known:
+                if id(p) in slots:
+                    old[id(p)] = self._take(*slots.pop(id(p))[:2])
+                kind = self._kind(p, group)
+                kinds.setdefault(self._key(kind), (kind, []))[1].append(p)
+        self._buckets[k] = []
+        for kind, params in kinds.values():
+            bucket = Bucket(kind, params, self.accumulators)
+            self._buckets[k].append(bucket)
+            for index, p in enumerate(params):
+                slots[id(p)] = Slot(bucket, index, bucket.views[index], _settings(p))
+                if id(p) in old:
+                    self._put(bucket, index, *old[id(p)])
+                self._restore(p)
+        return self._buckets[k]
+
+    @staticmethod
+    def _take(bucket, index):
+        """The state of a parameter that leaves a bucket."""
+        a, b = bucket.bounds[index], bucket.bounds[index + 1]
+        arrays = {name: flat[a:b].copy() for name, flat in bucket.state.items()}
+        master = bucket.master[a:b].copy() if bucket.master is not bucket.value else None
+        same = bucket.params[index]._data is bucket.views[index]
+        return arrays, bucket.steps[index], bucket.powers[index], master if same else None
+
+    @staticmethod
+    def _put(bucket, index, arrays, step, powers, master) -> None:
+        a, b = bucket.bounds[index], bucket.bounds[index + 1]
+        for name, array in arrays.items():
+            bucket.state[name][a:b] = asarray(array, bucket.kind.place)
+        bucket.steps[index], bucket.powers[index] = step, powers
+        if master is not None and bucket.master is not bucket.value:
+            bucket.master[a:b] = asarray(master, bucket.kind.place)
+
+    # -- gradients
     def clear_grad(self, set_to_zero: bool = True) -> None:
         """Zero the gradients (they read as zeros), or drop them with set_to_zero=False."""
         for p in self._parameter_list:
-            p.clear_grad(set_to_zero)
+            if p._grad is not None:
+                p.clear_grad(set_to_zero)
 
     clear_gradients = clear_grad
 
-    def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None) -> tuple:
-        """Step with the gradients that are there: call loss.backward() first, as in Paddle."""
-        if not isinstance(loss, Tensor):
-            raise TypeError("minimize: loss must be a Tensor")
-        pairs = [(p, p.grad) for p in parameters or self._parameter_list if p._grad is not None]
-        self.step()
-        return None, pairs
-
     def backward(self, loss, startup_program=None, parameters=None, no_grad_set=None,
                  callbacks=None) -> list:
-        """Run loss.backward() and give the (parameter, gradient) pairs."""
-        loss.backward()
-        return [(p, p.grad) for p in parameters or self._parameter_list if p._grad is not None]
+        """[(parameter, gradient)] of all that have one; as in Paddle no backward is run here."""
+        if not isinstance(loss, Tensor):
+            raise TypeError(f"backward: loss must be a Tensor, got {type(loss).__name__}")
+        return [(p, p.grad) for p in self._parameter_list if parameters is None or
+                any(p is q for q in parameters) if p._grad is not None and not p.stop_gradient]
+
+    def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None) -> tuple:
+        """Step with the gradients that are there: call loss.backward() first, as in Paddle.
+
+        Returns (None, [(parameter, gradient)]). parameters: update these alone.
+        """
+        if not isinstance(loss, Tensor):
+            raise TypeError(f"minimize: loss must be a Tensor, got {type(loss).__name__}")
+        pairs = self.backward(loss, startup_program, parameters, no_grad_set)
+        if parameters is None:
+            self.step()
+        else:
+            self.apply_gradients(pairs)
+        return None, pairs
+
+    @no_grad()
+    def append_regularization_ops(self, parameters_and_grads: list, regularization=None) -> list:
+        """[(parameter, gradient)] with weight decay added to the gradients."""
+        out = []
+        for p, g in parameters_and_grads:
+            rule = getattr(p, "regularizer", None) or regularization
+            out.append((p, g if g is None or rule is None else
+                        Tensor(g._data + rule.term(p._data))))
+        return out
 
     # -- state
+    def _names(self, p) -> str:
+        """What the names of a parameter's accumulators begin with."""
+        master = self._multi_precision and p._data.dtype == F16
+        return f"{p.name}_fp32_master_0" if master else p.name
+
     def state_dict(self) -> dict:
-        """Accumulators by parameter name, as Paddle names them, and the scheduler's state."""
-        state = {}
+        """Copies of the accumulators under Paddle's names, and the scheduler's state.
+
+        Names: parameter, accumulator, `_0`, such as `linear_0.w_0_moment1_0`. float16 parameters
+        with multi_precision also have their float32 values in `master_weights`.
+        """
+        state, masters = {}, {}
         for p in self._parameter_list:
-            if id(p) in self._where:
-                bucket, k = self._where[id(p)]
-                for name, views in bucket.state_views.items():
-                    state[f"{p.name}_{name}_0"] = Tensor(views[k].copy())
-                for name, value in self.powers(self._steps.get(id(p), 0)).items():
-                    state[f"{p.name}_{name}_0"] = to_tensor([value], p.dtype)
-            for key, value in self._pending.items():
-                if key.startswith(p.name + "_"):
-                    state.setdefault(key, value)
+            slot = self._slots.get(id(p))
+            if slot is None:
+                continue
+            bucket, k, label = slot.bucket, slot.index, self._names(p)
+            a, b = bucket.bounds[k], bucket.bounds[k + 1]
+            for name, flat in bucket.state.items():
+                state[f"{label}_{name}_0"] = Tensor(flat[a:b].reshape(p._data.shape).copy())
+            for name, value in (bucket.powers[k] or {}).items():
+                state[f"{label}_{name}_0"] = to_tensor([value], bucket.gradient.dtype)
+            if self._multi_precision and bucket.master is not bucket.value:
+                masters[p.name] = Tensor(bucket.master[a:b].reshape(p._data.shape).copy())
+        state.update(self._pending)
+        if masters:
+            state["master_weights"] = masters
         if isinstance(self._learning_rate, LRScheduler):
             state["LR_Scheduler"] = self._learning_rate.state_dict()
         return state
 
-    def powers(self, step: int) -> dict:
-        """Accumulators that follow from the number of steps."""
-        return {}
-
     def set_state_dict(self, state_dict: dict) -> None:
-        """Go on from what `state_dict` gave; entries of unknown parameters are left alone."""
+        """Go on from what `state_dict` gave: accumulators by parameter name, and the scheduler.
+
+        Parameters that were not updated yet find theirs at their first step. ValueError for an
+        accumulator of a wrong shape, or a state that lacks the scheduler's.
+        """
         state = dict(state_dict)
-        scheduler = state.pop("LR_Scheduler", None)
-        if scheduler is not None and isinstance(self._learning_rate, LRScheduler):
-            self._learning_rate.set_state_dict(scheduler)
+        schedule = state.pop("LR_Scheduler", None)
+        if isinstance(self._learning_rate, LRScheduler):
+            if schedule is None:
+                raise ValueError("set_state_dict: this optimizer has a scheduler, but the state "
+                                 "holds no LR_Scheduler")
+            self._learning_rate.set_state_dict(schedule)
         self._pending = state
-        known = [p for p in self._parameter_list if id(p) in self._where]
-        for p in known:
-            self._restore(p, *self._where[id(p)])
+        for p in self._parameter_list:
+            if id(p) in self._slots:
+                self._restore(p)
 
     set_dict = set_state_dict
 
-    def _restore(self, p, bucket, k) -> None:
-        for name in bucket.state_views:
-            value = self._pending.pop(f"{p.name}_{name}_0", None)
-            if value is None:
-                continue
-            array = asarray(value._data if isinstance(value, Tensor) else np.asarray(value),
-                            p.place)
-            if tuple(array.shape) != tuple(p._data.shape):
-                raise ValueError(f"set_state_dict: {p.name}_{name}_0 has shape "
-                                 f"{list(array.shape)}, the parameter has {p.shape}")
-            bucket.state_views[name][k][...] = array
-        for name, beta in self.bases().items():
-            value = self._pending.pop(f"{p.name}_{name}_0", None)
+    def _restore(self, p) -> None:
+        """Take a parameter's accumulators out of what was loaded."""
+        if not self._pending:
+            return
+        bucket, k, _, _ = self._slots[id(p)]
+        a, b, label = bucket.bounds[k], bucket.bounds[k + 1], self._names(p)
+        arrays = {name: self._loaded(f"{label}_{name}_0", p) for name in bucket.state}
+        for name, array in arrays.items():
+            if array is not None:
+                bucket.state[name][a:b] = asarray(array.reshape(-1), bucket.kind.place)
+        master = self._pending.get("master_weights", {}).get(p.name)
+        if master is not None and bucket.master is not bucket.value:
+            bucket.master[a:b] = asarray(_array(master).reshape(-1), bucket.kind.place)
+        powers = {}
+        for name in self.bases:
+            value = self._pending.pop(f"{label}_{name}_0", None)
             if value is not None:
-                power = float(np.asarray(value.numpy() if isinstance(value, Tensor) else value)
-                              .reshape(-1)[0])
-                self._steps[id(p)] = round(np.log(power) / np.log(beta)) - 1 if power > 0 else 10**6
+                powers[name] = float(asnumpy(_array(value)).reshape(-1)[0])
+        if powers:
+            bucket.powers[k] = powers
+            bucket.steps[k] = max(bucket.steps[k], 1)
 
-    def bases(self) -> dict:
-        """The base of each accumulator in `powers`."""
-        return {}
+    def _loaded(self, key, p):
+        value = self._pending.get(key)
+        if value is None:
+            return None
+        array = _array(value)
+        if tuple(array.shape) != tuple(p._data.shape):
+            raise ValueError(f"set_state_dict: {key} has shape {list(array.shape)}, but parameter "
+                             f"{p.name} has {p.shape}")
+        del self._pending[key]
+        return array
+
+    def get_opti_var_name_list(self) -> list:
+        """The names of all accumulators."""
+        return [k for k in self.state_dict() if k not in ("LR_Scheduler", "master_weights")]
+
+
+_PLAIN = {"learning_rate": 1.0}
+
+
+def _settings(p):
+    """What of a parameter decides how it is updated."""
+    try:
+        return p.optimize_attr["learning_rate"], p.regularizer, p.need_clip
+    except AttributeError:                          # a Tensor that is no Parameter
+        return 1.0, None, True
+
+
+def _array(value):
+    return value._data if isinstance(value, Tensor) else np.asarray(value)
 
 
 # ---- the rules
 class SGD(Optimizer):
-    """value -= rate * gradient."""
+    """value -= rate * gradient.
+
+    >>> import minipaddle as paddle
+    >>> net = paddle.nn.Linear(2, 1)
+    >>> optimizer = paddle.optimizer.SGD(0.1, parameters=net.parameters())
+    >>> net(paddle.ones([1, 2])).sum().backward(); optimizer.step()
+    >>> round(net.bias.item(), 4)
+    -0.1
+    """
 
     def __init__(self, learning_rate=0.001, parameters=None, weight_decay=None, grad_clip=None,
                  multi_precision: bool = False, name: str | None = None) -> None:
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+        self._multi_precision = multi_precision
 
-    def update(self, value, gradient, state, rate, step, group, p) -> None:
-        gradient *= gradient.dtype.type(rate)
-        value -= gradient
+    def update(self, s: Stretch) -> None:
+        s.gradient *= s.rate
+        s.value -= s.gradient
 
 
 class Momentum(Optimizer):
-    """velocity = momentum * velocity + gradient; value -= rate * velocity (Nesterov: looks ahead).
+    """velocity = momentum * velocity + gradient; value -= rate * velocity.
 
+    use_nesterov: value -= rate * (gradient + momentum * velocity). rescale_grad multiplies the
+    gradient first.
+
+    >>> import minipaddle as paddle
+    >>> net = paddle.nn.Linear(2, 1)
+    >>> optimizer = paddle.optimizer.Momentum(0.1, 0.9, net.parameters())
+    >>> for _ in range(2):
+    ...     net(paddle.ones([1, 2])).sum().backward(); optimizer.step(); optimizer.clear_grad()
+    >>> round(net.bias.item(), 4)
+    -0.29
     """
 
-    states = {"velocity": 0.0}
+    accumulators = {"velocity": 0.0}
 
     def __init__(self, learning_rate=0.001, momentum: float = 0.9, parameters=None,
                  use_nesterov: bool = False, weight_decay=None, grad_clip=None,
                  multi_precision: bool = False, rescale_grad: float = 1.0,
                  use_multi_tensor: bool = False, name: str | None = None) -> None:
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-        self._momentum, self._nesterov, self._rescale = momentum, use_nesterov, rescale_grad
+        self._momentum, self._use_nesterov = float(momentum), bool(use_nesterov)
+        self._rescale_grad, self._multi_precision = float(rescale_grad), multi_precision
 
-    def update(self, value, gradient, state, rate, step, group, p) -> None:
-        kind, velocity = gradient.dtype.type, state["velocity"]
-        if self._rescale != 1.0:
-            gradient *= kind(self._rescale)
-        velocity *= kind(self._momentum)
-        velocity += gradient
-        if self._nesterov:
-            gradient += velocity * kind(self._momentum)
-            gradient *= kind(rate)
-            value -= gradient
+    def regularize(self, s: Stretch) -> None:
+        if self._rescale_grad != 1.0:
+            s.gradient *= self._rescale_grad
+        super().regularize(s)
+
+    def update(self, s: Stretch) -> None:
+        momentum = s.option("momentum")
+        s.velocity *= momentum
+        s.velocity += s.gradient
+        if s.option("use_nesterov"):
+            s.xp.multiply(s.velocity, momentum, out=s.temp)
+            s.temp += s.gradient
+            s.temp *= s.rate
         else:
-            value -= velocity * kind(rate)
+            s.xp.multiply(s.velocity, s.rate, out=s.temp)
+        s.value -= s.temp
 
 
 class Adam(Optimizer):
@@ -340,166 +603,428 @@ class Adam(Optimizer):
 
     m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2
     value -= rate * sqrt(1 - b2^t) / (1 - b1^t) * m / (sqrt(v) + epsilon * sqrt(1 - b2^t))
+
+    lazy_mode and use_multi_tensor are accepted; all parameters are updated together anyway.
+
+    >>> import minipaddle as paddle
+    >>> net = paddle.nn.Linear(2, 1)
+    >>> optimizer = paddle.optimizer.Adam(0.1, parameters=net.parameters())
+    >>> net(paddle.ones([1, 2])).sum().backward(); optimizer.step()
+    >>> round(net.bias.item(), 4), list(optimizer.state_dict())[-1].split('.')[-1]
+    (-0.1, 'b_0_beta2_pow_acc_0')
     """
 
-    states = {"moment1": 0.0, "moment2": 0.0}
+    accumulators = {"moment1": 0.0, "moment2": 0.0}
+    bases = {"beta1_pow_acc": "beta1", "beta2_pow_acc": "beta2"}
 
     def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-08, parameters=None,
                  weight_decay=None, grad_clip=None, lazy_mode: bool = False,
                  multi_precision: bool = False, use_multi_tensor: bool = False,
                  name: str | None = None) -> None:
-        for label, beta in (("beta1", beta1), ("beta2", beta2)):
-            if not 0 <= float(beta) < 1:
-                raise ValueError(f"{type(self).__name__}: {label} must be in [0, 1), got {beta}")
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-        self._beta1, self._beta2, self._epsilon = float(beta1), float(beta2), float(epsilon)
+        self._beta1, self._beta2, self._epsilon = self._betas(beta1, beta2, epsilon)
+        self._lazy_mode, self._multi_precision = lazy_mode, multi_precision
 
-    def bases(self) -> dict:
-        return {"beta1_pow_acc": self._beta1, "beta2_pow_acc": self._beta2}
+    def _betas(self, beta1, beta2, epsilon) -> tuple:
+        label = type(self).__name__
+        for name, beta in (("beta1", beta1), ("beta2", beta2)):
+            if not 0 <= float(beta) < 1:
+                raise ValueError(f"{label}: {name} must be in [0, 1), got {float(beta)}")
+        if float(epsilon) < 0:
+            raise ValueError(f"{label}: epsilon must not be negative, got {float(epsilon)}")
+        return float(beta1), float(beta2), float(epsilon)
 
-    def powers(self, step: int) -> dict:
-        return {name: base ** (step + 1) for name, base in self.bases().items()}
+    def _moments(self, s: Stretch) -> None:
+        """Move the running mean of the gradient and of its square."""
+        b1, b2 = s.option("beta1"), s.option("beta2")
+        s.xp.multiply(s.gradient, 1 - b1, out=s.temp)
+        s.moment1 *= b1
+        s.moment1 += s.temp
+        s.xp.multiply(s.gradient, s.gradient, out=s.temp)
+        s.temp *= 1 - b2
+        s.moment2 *= b2
+        s.moment2 += s.temp
 
-    def update(self, value, gradient, state, rate, step, group, p) -> None:
-        kind, xp = gradient.dtype.type, xp_of(gradient)
-        b1, b2 = group.get("beta1", self._beta1), group.get("beta2", self._beta2)
-        m, v = state["moment1"], state["moment2"]
-        t = gradient * kind(1 - b1)
-        m *= kind(b1)
-        m += t
-        gradient *= gradient
-        gradient *= kind(1 - b2)
-        v *= kind(b2)
-        v += gradient
-        root = (1 - b2 ** step) ** 0.5
-        xp.sqrt(v, out=t)
-        t += kind(self._epsilon * root)
-        xp.divide(m, t, out=t)
-        t *= kind(rate * root / (1 - b1 ** step))
-        value -= t
+    def update(self, s: Stretch) -> None:
+        self._moments(s)
+        root = (1 - s.powers["beta2_pow_acc"]) ** 0.5
+        s.xp.sqrt(s.moment2, out=s.temp)
+        s.temp += s.option("epsilon") * root
+        s.xp.divide(s.moment1, s.temp, out=s.temp)
+        s.temp *= s.rate * root / (1 - s.powers["beta1_pow_acc"])
+        s.value -= s.temp
 
 
 class AdamW(Adam):
     """Adam with weight decay apart from the gradient: value *= 1 - rate * weight_decay first.
 
-    apply_decay_param_fun(name) says which parameters decay; lr_ratio(parameter) scales the rate.
-    """
+    apply_decay_param_fun(name) says by a parameter's global name whether it decays;
+    lr_ratio(parameter) scales its rate. Loshchilov and Hutter, 2019.
 
-    decoupled = True
+    >>> import minipaddle as paddle
+    >>> w = paddle.create_parameter([1], 'float32')
+    >>> w.set_value(paddle.to_tensor([1.0])); w.grad = paddle.zeros([1])
+    >>> paddle.optimizer.AdamW(0.1, parameters=[w], weight_decay=0.5).step()
+    >>> round(w.item(), 4)
+    0.95
+    """
 
     def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-08, parameters=None,
                  weight_decay=0.01, lr_ratio=None, apply_decay_param_fun=None, grad_clip=None,
                  lazy_mode: bool = False, multi_precision: bool = False,
                  name: str | None = None) -> None:
+        self._lr_ratio, self._apply_decay_param_fun = lr_ratio, apply_decay_param_fun
         super().__init__(learning_rate, beta1, beta2, epsilon, parameters, None, grad_clip,
                          lazy_mode, multi_precision, False, name)
-        self._coeff = getattr(weight_decay, "coeff", weight_decay)
-        self._lr_ratio, self._decays = lr_ratio, apply_decay_param_fun
+        self._weight_decay = self._coefficient(weight_decay)
 
-    def _factor(self, p, group) -> float:
-        factor = super()._factor(p, group)
-        return factor if self._lr_ratio is None else factor * float(self._lr_ratio(p))
+    def _coefficient(self, weight_decay) -> float:
+        rule = self._as_regularizer(weight_decay)
+        if rule is not None and not isinstance(rule, L2Decay):
+            raise TypeError(f"{type(self).__name__}: weight_decay must be a number, got {rule}")
+        return 0.0 if rule is None else rule.coeff
 
-    def _key(self, p, group):
-        return (*super()._key(p, group), self._decays is None or bool(self._decays(p.name)))
+    def factor(self, p) -> float:
+        return 1.0 if self._lr_ratio is None else float(self._lr_ratio(p))
 
-    def update(self, value, gradient, state, rate, step, group, p) -> None:
-        coeff = group.get("weight_decay", self._coeff)
-        coeff = float(getattr(coeff, "coeff", coeff) or 0.0)
-        if coeff and (self._decays is None or self._decays(p.name)):
-            value *= value.dtype.type(1 - rate * coeff)
-        super().update(value, gradient, state, rate, step, group, p)
+    def extra(self, p, group):
+        decays = self._apply_decay_param_fun
+        if decays is not None and not decays(p.name):
+            return 0.0
+        return self._coefficient(group.get("weight_decay", self._weight_decay))
 
+    def _kind(self, p, group) -> Kind:
+        # the group's weight decay is this rule's, no term of the gradient
+        kind = super()._kind(p, {k: v for k, v in group.items() if k != "weight_decay"})
+        return kind._replace(extra=self.extra(p, group))
 
-class Adagrad(Optimizer):
-    """moment += gradient^2; value -= rate * gradient / (sqrt(moment) + epsilon)."""
-
-    def __init__(self, learning_rate, epsilon=1e-06, parameters=None, weight_decay=None,
-                 grad_clip=None, name: str | None = None,
-                 initial_accumulator_value: float = 0.0) -> None:
-        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-        self._epsilon, self.states = float(epsilon), {"moment": float(initial_accumulator_value)}
-
-    def update(self, value, gradient, state, rate, step, group, p) -> None:
-        kind, moment = gradient.dtype.type, state["moment"]
-        moment += gradient * gradient
-        gradient /= xp_of(gradient).sqrt(moment) + kind(self._epsilon)
-        gradient *= kind(rate)
-        value -= gradient
-
-
-class RMSProp(Optimizer):
-    """ms = rho ms + (1 - rho) g^2; mom = momentum mom + rate g / sqrt(ms + epsilon); value -= mom.
-
-    centered: ms minus the square of the mean gradient, under the root.
-    """
-
-    states = {"momentum": 0.0, "mean_square": 0.0, "mean_grad": 0.0}
-
-    def __init__(self, learning_rate, rho=0.95, epsilon=1e-06, momentum=0.0,
-                 centered: bool = False, parameters=None, weight_decay=None, grad_clip=None,
-                 name: str | None = None) -> None:
-        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-        self._rho, self._epsilon, self._momentum = float(rho), float(epsilon), float(momentum)
-        self._centered = centered
-
-    def update(self, value, gradient, state, rate, step, group, p) -> None:
-        kind, xp = gradient.dtype.type, xp_of(gradient)
-        square, mean, move = state["mean_square"], state["mean_grad"], state["momentum"]
-        square *= kind(self._rho)
-        square += gradient * gradient * kind(1 - self._rho)
-        spread = square
-        if self._centered:
-            mean *= kind(self._rho)
-            mean += gradient * kind(1 - self._rho)
-            spread = square - mean * mean
-        gradient /= xp.sqrt(spread + kind(self._epsilon))
-        gradient *= kind(rate)
-        move *= kind(self._momentum)
-        move += gradient
-        value -= move
+    def update(self, s: Stretch) -> None:
+        if s.kind.extra:
+            s.value *= 1 - s.rate * s.kind.extra
+        super().update(s)
 
 
 class Adamax(Adam):
-    """Adam with the infinity norm: n = max(b2 n, |g|); value -= rate / (1 - b1^t) m / (n + eps)."""
+    """Adam with the infinity norm: n = max(|g|, b2 n + epsilon); value -= rate / (1 - b1^t) m / n.
 
-    states = {"moment": 0.0, "inf_norm": 0.0}
+    >>> import minipaddle as paddle
+    >>> net = paddle.nn.Linear(2, 1)
+    >>> optimizer = paddle.optimizer.Adamax(0.1, parameters=net.parameters())
+    >>> net(paddle.ones([1, 2])).sum().backward(); optimizer.step()
+    >>> round(net.bias.item(), 4)
+    -0.1
+    """
+
+    accumulators = {"moment": 0.0, "inf_norm": 0.0}
+    bases = {"beta1_pow_acc": "beta1"}
 
     def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-08, parameters=None,
                  weight_decay=None, grad_clip=None, name: str | None = None) -> None:
         super().__init__(learning_rate, beta1, beta2, epsilon, parameters, weight_decay, grad_clip,
                          name=name)
 
-    def bases(self) -> dict:
-        return {"beta1_pow_acc": self._beta1}
+    def update(self, s: Stretch) -> None:
+        b1 = s.option("beta1")
+        s.xp.multiply(s.gradient, 1 - b1, out=s.temp)
+        s.moment *= b1
+        s.moment += s.temp
+        s.inf_norm *= s.option("beta2")
+        s.inf_norm += s.option("epsilon")
+        s.xp.maximum(s.xp.abs(s.gradient), s.inf_norm, out=s.inf_norm)
+        s.xp.divide(s.moment, s.inf_norm, out=s.temp)
+        s.temp *= s.rate / (1 - s.powers["beta1_pow_acc"])
+        s.value -= s.temp
 
-    def update(self, value, gradient, state, rate, step, group, p) -> None:
-        kind, xp = gradient.dtype.type, xp_of(gradient)
-        m, n = state["moment"], state["inf_norm"]
-        m *= kind(self._beta1)
-        m += gradient * kind(1 - self._beta1)
-        n *= kind(self._beta2)
-        n += kind(self._epsilon)
-        xp.maximum(xp.abs(gradient), n, out=n)
-        value -= m / n * kind(rate / (1 - self._beta1 ** step))
+
+class NAdam(Adam):
+    """Adam with Nesterov momentum (Dozat, 2016).
+
+    mu_t = b1 (1 - 0.5 * 0.96^(t * momentum_decay)); the step is along
+    mu_(t+1) m / (1 - prod mu_(i<=t+1)) + (1 - mu_t) g / (1 - prod mu_(i<=t)).
+
+    >>> import minipaddle as paddle
+    >>> net = paddle.nn.Linear(2, 1)
+    >>> optimizer = paddle.optimizer.NAdam(0.1, parameters=net.parameters())
+    >>> net(paddle.ones([1, 2])).sum().backward(); optimizer.step(); net.bias.item() < 0
+    True
+    """
+
+    def __init__(self, learning_rate=0.002, beta1=0.9, beta2=0.999, epsilon=1e-08,
+                 momentum_decay: float = 0.004, parameters=None, weight_decay=None, grad_clip=None,
+                 name: str | None = None) -> None:
+        super().__init__(learning_rate, beta1, beta2, epsilon, parameters, weight_decay, grad_clip,
+                         name=name)
+        self._momentum_decay = float(momentum_decay)
+
+    def update(self, s: Stretch) -> None:
+        self._moments(s)
+        b1, decay = s.option("beta1"), s.option("momentum_decay")
+        mus = [b1 * (1 - 0.5 * 0.96 ** (t * decay)) for t in range(1, s.step + 2)]
+        product = float(np.prod(mus[:-1]))
+        s.xp.multiply(s.moment1, mus[-1] / (1 - product * mus[-1]), out=s.temp)
+        s.gradient *= (1 - mus[-2]) / (1 - product)
+        s.temp += s.gradient
+        s.xp.divide(s.moment2, 1 - s.powers["beta2_pow_acc"], out=s.gradient)
+        s.xp.sqrt(s.gradient, out=s.gradient)
+        s.gradient += s.option("epsilon")
+        s.temp /= s.gradient
+        s.temp *= s.rate
+        s.value -= s.temp
+
+
+class RAdam(Adam):
+    """Adam whose adaptive rate waits until its variance is known well enough (Liu et al., 2020).
+
+    >>> import minipaddle as paddle
+    >>> net = paddle.nn.Linear(2, 1)
+    >>> optimizer = paddle.optimizer.RAdam(0.1, parameters=net.parameters())
+    >>> net(paddle.ones([1, 2])).sum().backward(); optimizer.step(); round(net.bias.item(), 4)
+    -0.1
+    """
+
+    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-08, parameters=None,
+                 weight_decay=None, grad_clip=None, name: str | None = None) -> None:
+        super().__init__(learning_rate, beta1, beta2, epsilon, parameters, weight_decay, grad_clip,
+                         name=name)
+
+    def update(self, s: Stretch) -> None:
+        self._moments(s)
+        power = s.powers["beta2_pow_acc"]
+        last = 2 / (1 - s.option("beta2")) - 1
+        length = last - 2 * s.step * power / (1 - power)
+        s.xp.multiply(s.moment1, s.rate / (1 - s.powers["beta1_pow_acc"]), out=s.temp)
+        if length > 5:
+            trust = ((length - 4) * (length - 2) * last /
+                     ((last - 4) * (last - 2) * length)) ** 0.5
+            s.xp.sqrt(s.moment2, out=s.gradient)
+            s.gradient += s.option("epsilon")
+            s.temp *= trust * (1 - power) ** 0.5
+            s.temp /= s.gradient
+        s.value -= s.temp
+
+
+class Adagrad(Optimizer):
+    """moment += gradient^2; value -= rate * gradient / (sqrt(moment) + epsilon).
+
+    >>> import minipaddle as paddle
+    >>> net = paddle.nn.Linear(2, 1)
+    >>> optimizer = paddle.optimizer.Adagrad(0.1, parameters=net.parameters())
+    >>> net(paddle.ones([1, 2])).sum().backward(); optimizer.step(); round(net.bias.item(), 4)
+    -0.1
+    """
+
+    def __init__(self, learning_rate, epsilon=1e-06, parameters=None, weight_decay=None,
+                 grad_clip=None, name: str | None = None,
+                 initial_accumulator_value: float = 0.0) -> None:
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+        self._epsilon = float(epsilon)
+        self.accumulators = {"moment": float(initial_accumulator_value)}
+
+    def update(self, s: Stretch) -> None:
+        s.xp.multiply(s.gradient, s.gradient, out=s.temp)
+        s.moment += s.temp
+        s.xp.sqrt(s.moment, out=s.temp)
+        s.temp += s.option("epsilon")
+        s.gradient /= s.temp
+        s.gradient *= s.rate
+        s.value -= s.gradient
+
+
+class RMSProp(Optimizer):
+    """ms = rho ms + (1 - rho) g^2; mom = momentum mom + rate g / sqrt(ms + epsilon); value -= mom.
+
+    centered: ms minus the square of the mean gradient, under the root. epsilon is inside it.
+
+    >>> import minipaddle as paddle
+    >>> net = paddle.nn.Linear(2, 1)
+    >>> optimizer = paddle.optimizer.RMSProp(0.1, rho=0.75, parameters=net.parameters())
+    >>> net(paddle.ones([1, 2])).sum().backward(); optimizer.step(); round(net.bias.item(), 4)
+    -0.2
+    """
+
+    accumulators = {"momentum": 0.0, "mean_square": 0.0, "mean_grad": 0.0}
+
+    def __init__(self, learning_rate, rho=0.95, epsilon=1e-06, momentum=0.0,
+                 centered: bool = False, parameters=None, weight_decay=None, grad_clip=None,
+                 name: str | None = None) -> None:
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+        self._rho, self._epsilon, self._momentum = float(rho), float(epsilon), float(momentum)
+        self._centered = bool(centered)
+
+    def update(self, s: Stretch) -> None:
+        rho = s.option("rho")
+        s.xp.multiply(s.gradient, s.gradient, out=s.temp)
+        s.temp *= 1 - rho
+        s.mean_square *= rho
+        s.mean_square += s.temp
+        if s.option("centered"):
+            s.xp.multiply(s.gradient, 1 - rho, out=s.temp)
+            s.mean_grad *= rho
+            s.mean_grad += s.temp
+            s.xp.multiply(s.mean_grad, s.mean_grad, out=s.temp)
+            s.xp.subtract(s.mean_square, s.temp, out=s.temp)
+            s.temp += s.option("epsilon")
+        else:
+            s.xp.add(s.mean_square, s.option("epsilon"), out=s.temp)
+        s.xp.sqrt(s.temp, out=s.temp)
+        s.gradient /= s.temp
+        s.gradient *= s.rate
+        s.momentum *= s.option("momentum")
+        s.momentum += s.gradient
+        s.value -= s.momentum
 
 
 class Adadelta(Optimizer):
-    """Adadelta (Zeiler, 2012): steps scaled by the running size of earlier steps."""
+    """Adadelta (Zeiler, 2012): gradients scaled by the running size of earlier steps.
 
-    states = {"_avg_squared_grad": 0.0, "_avg_squared_update": 0.0}
+    >>> import minipaddle as paddle
+    >>> net = paddle.nn.Linear(2, 1)
+    >>> optimizer = paddle.optimizer.Adadelta(1.0, parameters=net.parameters())
+    >>> net(paddle.ones([1, 2])).sum().backward(); optimizer.step(); net.bias.item() < 0
+    True
+    """
+
+    accumulators = {"_avg_squared_grad": 0.0, "_avg_squared_update": 0.0}
 
     def __init__(self, learning_rate=0.001, epsilon=1e-06, rho=0.95, parameters=None,
                  weight_decay=None, grad_clip=None, name: str | None = None) -> None:
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
         self._epsilon, self._rho = float(epsilon), float(rho)
 
-    def update(self, value, gradient, state, rate, step, group, p) -> None:
-        kind, xp = gradient.dtype.type, xp_of(gradient)
-        squares, moves = state["_avg_squared_grad"], state["_avg_squared_update"]
-        squares *= kind(self._rho)
-        squares += gradient * gradient * kind(1 - self._rho)
-        gradient *= xp.sqrt((moves + kind(self._epsilon)) / (squares + kind(self._epsilon)))
-        moves *= kind(self._rho)
-        moves += gradient * gradient * kind(1 - self._rho)
-        value -= gradient * kind(rate)
+    def update(self, s: Stretch) -> None:
+        rho, epsilon = s.option("rho"), s.option("epsilon")
+        squares, moves = s._avg_squared_grad, s._avg_squared_update
+        s.xp.multiply(s.gradient, s.gradient, out=s.temp)
+        s.temp *= 1 - rho
+        squares *= rho
+        squares += s.temp
+        s.xp.add(squares, epsilon, out=s.temp)
+        s.xp.divide(moves + epsilon, s.temp, out=s.temp)
+        s.xp.sqrt(s.temp, out=s.temp)
+        s.gradient *= s.temp
+        s.xp.multiply(s.gradient, s.gradient, out=s.temp)
+        s.temp *= 1 - rho
+        moves *= rho
+        moves += s.temp
+        s.gradient *= s.rate
+        s.value -= s.gradient
+
+
+class Lamb(Adam):
+    """Adam scaled layer by layer to the size of the parameter (You et al., 2020).
+
+    r = m^ / (sqrt(v^) + epsilon) + lamb_weight_decay * value; value -= rate * |value| / |r| * r.
+    exclude_from_weight_decay_fn(parameter): no decay for it, and no scaling unless always_adapt.
+
+    >>> import minipaddle as paddle
+    >>> net = paddle.nn.Linear(2, 1)
+    >>> optimizer = paddle.optimizer.Lamb(0.1, parameters=net.parameters())
+    >>> net(paddle.ones([1, 2])).sum().backward(); optimizer.step(); net.bias.item() < 0
+    True
+    """
+
+    single = True
+
+    def __init__(self, learning_rate=0.001, lamb_weight_decay=0.01, beta1=0.9, beta2=0.999,
+                 epsilon=1e-06, parameters=None, grad_clip=None,
+                 exclude_from_weight_decay_fn=None, multi_precision: bool = False,
+                 always_adapt: bool = False, name: str | None = None) -> None:
+        super().__init__(learning_rate, beta1, beta2, epsilon, parameters, None, grad_clip, False,
+                         multi_precision, False, name)
+        self._lamb_weight_decay = float(lamb_weight_decay)
+        self._excluded, self._always_adapt = exclude_from_weight_decay_fn, bool(always_adapt)
+
+    def extra(self, p, group):
+        if self._excluded is not None and self._excluded(p):
+            return 0.0
+        return float(group.get("lamb_weight_decay", self._lamb_weight_decay))
+
+    def update(self, s: Stretch) -> None:
+        self._moments(s)
+        xp, decay = s.xp, s.kind.extra
+        move = s.gradient
+        xp.divide(s.moment2, 1 - s.powers["beta2_pow_acc"], out=s.temp)
+        xp.sqrt(s.temp, out=s.temp)
+        s.temp += s.option("epsilon")
+        xp.divide(s.moment1, s.temp, out=move)
+        move /= 1 - s.powers["beta1_pow_acc"]
+        if decay:
+            xp.multiply(s.value, decay, out=s.temp)
+            move += s.temp
+        if decay or self._always_adapt:
+            size, length = xp.sqrt(s.value @ s.value), xp.sqrt(move @ move)
+            both = (size > 0) & (length > 0)
+            ratio = xp.where(both, size, 1) / xp.where(both, length, 1)
+            move *= ratio.astype(move.dtype)
+        move *= s.rate
+        s.value -= move
+
+
+class Rprop(Optimizer):
+    """Steps by the sign of the gradient, of a length of its own for each entry.
+
+    The length grows by etas[1] while the sign stays and shrinks by etas[0] when it turns, within
+    learning_rate_range; a turn makes no step. For full batches. Riedmiller and Braun, 1993.
+
+    >>> import minipaddle as paddle
+    >>> net = paddle.nn.Linear(2, 1)
+    >>> optimizer = paddle.optimizer.Rprop(0.1, parameters=net.parameters())
+    >>> net(paddle.ones([1, 2])).sum().backward(); optimizer.step(); round(net.bias.item(), 4)
+    -0.1
+    """
+
+    def __init__(self, learning_rate=0.001, learning_rate_range=(1e-5, 50), parameters=None,
+                 etas=(0.5, 1.2), grad_clip=None, multi_precision: bool = False,
+                 name: str | None = None) -> None:
+        low, high = learning_rate_range
+        if not 0 < low <= float(getattr(learning_rate, "base_lr", learning_rate)) <= high:
+            raise ValueError("Rprop: learning_rate must lie in learning_rate_range "
+                             f"{tuple(learning_rate_range)}, got {learning_rate}")
+        if not 0 < etas[0] < 1 < etas[1]:
+            raise ValueError(f"Rprop: etas must be (below 1, above 1), got {tuple(etas)}")
+        super().__init__(learning_rate, parameters, None, grad_clip, name)
+        self._range, self._etas, self._multi_precision = (low, high), etas, multi_precision
+        self.accumulators = {"prevs": 0.0, "learning_rates": self.get_lr()}
+
+    def update(self, s: Stretch) -> None:
+        xp, rates = s.xp, s.learning_rates
+        xp.multiply(s.gradient, s.prevs, out=s.temp)
+        turned = s.temp < 0
+        rates *= xp.where(s.temp > 0, self._etas[1], 1.0).astype(rates.dtype)
+        rates *= xp.where(turned, self._etas[0], 1.0).astype(rates.dtype)
+        xp.clip(rates, *self._range, out=rates)
+        s.gradient *= ~turned
+        s.prevs[...] = s.gradient
+        xp.sign(s.gradient, out=s.gradient)
+        s.gradient *= rates
+        s.value -= s.gradient
+
+
+class ASGD(Optimizer):
+    """The average of the last gradients of batch_num batches (Schmidt et al., SAG, 2017).
+
+    d += gradient - the one batch_num steps ago; value -= rate * d / min(step, batch_num).
+
+    >>> import minipaddle as paddle
+    >>> net = paddle.nn.Linear(2, 1)
+    >>> optimizer = paddle.optimizer.ASGD(0.1, 2, parameters=net.parameters())
+    >>> net(paddle.ones([1, 2])).sum().backward(); optimizer.step(); round(net.bias.item(), 4)
+    -0.1
+    """
+
+    def __init__(self, learning_rate=0.001, batch_num: int = 1, parameters=None,
+                 weight_decay=None, grad_clip=None, multi_precision: bool = False,
+                 name: str | None = None) -> None:
+        if batch_num <= 0:
+            raise ValueError(f"ASGD: batch_num must be positive, got {batch_num}")
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+        self._batch_num, self._multi_precision = int(batch_num), multi_precision
+        self.accumulators = {"d": 0.0, **{f"y{i}": 0.0 for i in range(self._batch_num)}}
+
+    def update(self, s: Stretch) -> None:
+        old = getattr(s, f"y{(s.step - 1) % self._batch_num}")
+        s.d += s.gradient
+        s.d -= old
+        old[...] = s.gradient
+        s.xp.multiply(s.d, s.rate / min(s.step, self._batch_num), out=s.temp)
+        s.value -= s.temp

@@ -8,6 +8,7 @@ but names of registered ops, fresh names and literals.
 from __future__ import annotations
 
 import functools
+import keyword
 import linecache
 import math
 import operator
@@ -78,16 +79,16 @@ def _print(template, texts, *values):
 
 
 def _format(template, *values):
-    """An f-string: texts and (value index, conversion, spec or spec template)."""
+    """An f-string: texts and (structure, conversion, spec)."""
     out = []
     for part in template:
         if isinstance(part, str):
             out.append(part)
             continue
-        index, conversion, spec = part
-        v = _tensor(values[index])
+        template, conversion, spec = part
+        v = rebuild(template, [_tensor(u) for u in values])
         v = {115: str, 114: repr, 97: ascii}.get(conversion, lambda u: u)(v)
-        out.append(format(v, spec if isinstance(spec, str) else _format(spec, *values)))
+        out.append(format(v, spec))
     return "".join(out)
 
 
@@ -180,7 +181,7 @@ BUILTINS = {
     "list_get": lambda raw, a: lambda items, i: items[i],
     "list_slice": lambda raw, a: lambda items, *s: items[slice(*s)],
     "list_len": lambda raw, a: len,
-    "check": lambda raw, a: functools.partial(_check, name=a["name"], text=a["text"]),
+    "check": lambda raw, a: functools.partial(_check, name=a["variable"], text=a["text"]),
     "print": lambda raw, a: functools.partial(_print, a["template"], a["options"]),
     "assert": lambda raw, a: _assert,
     "raise": lambda raw, a: lambda: _raise(a["error"]),
@@ -312,7 +313,7 @@ class Writer:
             return self.functions[key]
         stem = stem if stem.isidentifier() else "f"
         name, k = stem, 1
-        while name in self.bound or name in _RESERVED or (
+        while name in self.bound or name in _RESERVED or keyword.iskeyword(name) or (
                 name[0] in "vxs" and name[1:].isdigit()):
             k += 1
             name = f"{stem}_{k}"
@@ -480,8 +481,7 @@ class Writer:
 
 
 _ALIASES = ()
-_RESERVED = {"slice", "True", "False", "None", "if", "else", "while", "break", "not", "def",
-             "return", "program", "pass", "in", "is", "or", "and", "for", "lambda", "print_"}
+_RESERVED = {"slice", "program"}
 
 
 class World:

@@ -118,9 +118,21 @@ def pairs_distinct(draw):
     """Two tensors of one shape whose entries differ clearly."""
     shape = draw.shape()
     x = draw.array(shape)
-    return (x, x + draw.away(shape, gap=0.2)), {}
+    return (x, np.asarray(x + draw.away(shape, gap=0.2))), {}
 
 
 def reduction(draw):
     shape = draw.shape(min_side=1)
     return (draw.array(shape),), {"axis": draw.axes(len(shape)), "keepdim": draw.bool()}
+
+
+def unary_complex(draw):
+    shape = draw.shape()
+    return (np.asarray(draw.array(shape) + 1j * draw.array(shape)),), {}
+
+
+def quotients(draw):
+    """x and y whose quotient is never near a whole number, y never near 0; y broadcasts."""
+    shape = draw.shape()
+    y = draw.away(shape[draw.integer(0, len(shape)):], gap=0.3)
+    return (np.asarray(y * (draw.integers(shape, -3, 2) + draw.array(shape, 0.2, 0.8))), y), {}

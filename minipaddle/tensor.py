@@ -239,6 +239,10 @@ class Tensor:
     # -- values
     def set_value(self, value) -> None:
         """Overwrite the values: an array, Tensor or number of the same shape; the dtype stays."""
+        if local.tracer is not None:
+            result = local.tracer.set_value(self, value)
+            if result is not NotImplemented:
+                return
         source = value._data if isinstance(value, Tensor) else value
         if not is_array(source):
             source = np.asarray(source)
@@ -246,10 +250,6 @@ class Tensor:
             raise ValueError(f"set_value: {self._name or 'the tensor'} has shape {self.shape}, the "
                              f"value has {list(source.shape)}")
         source = asarray(source, self.place).astype(self._data.dtype)
-        if local.tracer is not None:
-            result = local.tracer.set_value(self, value)
-            if result is not NotImplemented:
-                return
         if self._storage is not None and self._storage.shared:
             self._data[...] = source
         else:
@@ -383,6 +383,10 @@ def to_tensor(data, dtype=None, place=None, stop_gradient: bool = True) -> Tenso
     paddle.float32
     """
     wanted = None if dtype is None else convert_dtype(dtype).np
+    if local.tracer is not None:
+        built = local.tracer.to_tensor(data, wanted)
+        if built is not NotImplemented:
+            return built
     place = current_place() if place is None else parse(place)
     if isinstance(data, Tensor):
         if not is_array(data._data):
@@ -391,10 +395,6 @@ def to_tensor(data, dtype=None, place=None, stop_gradient: bool = True) -> Tenso
     elif is_array(data):
         source, weak = data, False
     else:
-        if isinstance(data, (list, tuple)) and local.tracer is not None:
-            built = local.tracer.to_tensor(data, wanted)
-            if built is not NotImplemented:
-                return built
         try:
             source, weak = np.asarray(_plain_data(data)), True
         except ValueError as error:

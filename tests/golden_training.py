@@ -281,7 +281,7 @@ SAMPLES = {
     "float": lambda p, i: float(i),
     "int": lambda p, i: (i, float(i)),
     "numpy numbers": lambda p, i: (np.float32(i), np.float64(i), np.int32(i), np.int64(i)),
-    "bool": lambda p, i: (i > 1, np.bool_(i > 1)),
+    "bool": lambda p, i: (i > 1, i),
     "tensors": lambda p, i: (p.to_tensor([float(i)]), p.to_tensor(i)),
     "dict": lambda p, i: {"x": np.full(2, i, "float32"), "y": i, "s": str(i)},
     "nested": lambda p, i: [{"a": i, "b": [float(i), (i, i)]}, (np.zeros(1, "float32"), "t")],

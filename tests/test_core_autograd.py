@@ -376,3 +376,16 @@ def test_a_gradient_has_the_dtype_of_what_it_belongs_to(low, high):
 def test_gradients_at_zero(f, expected):
     x = leaf([0.0])
     assert paddle.grad(f(x), x)[0].tolist() == [expected]
+
+
+def test_a_list_of_inputs_may_be_changed_afterwards():
+    x, y = leaf([[1.0, 2.0]]), leaf([[3.0], [4.0]])
+    parts = [x, y]
+    z = paddle.multi_dot(parts)
+    parts.clear()
+    z.backward()
+    assert x.grad.tolist() == [[3.0, 4.0]] and y.grad.tolist() == [[1.0], [2.0]]
+    parts = [x, x]
+    (g,) = paddle.grad(paddle.concat(parts) * paddle.add_n(parts), x, create_graph=True)
+    parts.append(y)
+    assert g.tolist() == [[8.0, 16.0]]

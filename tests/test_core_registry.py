@@ -234,7 +234,10 @@ def test_lists_optionals_and_several_results(own_ops):
     assert (t.tolist(), u.tolist()) == ([6.0], [18.0])
     (t + u).backward()
     assert (a.grad.tolist(), b.grad.tolist(), w.grad.tolist()) == ([8.0], [8.0], [6.0])
-    many_demo([a, b])[1].backward()                 # the second result alone, no w
+    parts = [a, b]
+    second = many_demo(parts)[1]                    # the second result alone, no w
+    parts.clear()                                   # the list stays the caller's
+    second.backward()
     assert a.grad.tolist() == [10.0]
 
 

@@ -61,6 +61,8 @@ def test_a_message_lists_every_argument():
     (lambda: paddle.add(paddle.ones([1]), "text"), ["add", "y must be a Tensor", "str 'text'"]),
     (lambda: paddle.add(paddle.ones([1]), [1.0]), ["add", "y must be a Tensor", "list"]),
     (lambda: paddle.concat(paddle.ones([2])), ["concat", "x must be a list of Tensors", "Tensor"]),
+    (lambda: F.linear([paddle.ones([2, 2])], paddle.ones([2, 2])),
+     ["linear", "x must be a Tensor", "list"]),
     (lambda: paddle.concat([paddle.ones([2]), "no"]), ["concat", "must be a Tensor", "str"]),
     (lambda: paddle.ones([2]).astype("float31"), ["dtype", "'float31'", "float32"]),
     (lambda: paddle.to_tensor("text"), ["to_tensor", "numbers", "str 'text'"]),
