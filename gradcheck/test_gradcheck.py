@@ -116,6 +116,12 @@ def test_a_missing_broadcast_sum_gets_a_hint(own_ops):
     assert "broadcasts=True" in text
 
 
+def test_a_mean_in_place_of_a_sum_gets_a_hint(own_ops):
+    function = wrong(own_ops, lambda xp, x, y: x + y, lambda F, g: (g, F.mean(g, axis=0)))
+    text = message(function, [M, M[0]])
+    assert "input 1 (y)" in text and "1/3; is a sum over the broadcast dimension" in text
+
+
 def test_a_wrong_second_order_is_found(own_ops):
     # The first order is right, but hides x from the walk: the second misses a part.
     def vjp(F, g, x):

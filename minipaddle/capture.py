@@ -7,16 +7,15 @@ text that is known at run time only. What is changed while a branch or a loop's 
 """
 from __future__ import annotations
 
-import types
 import weakref
 
 import numpy as np
 
 from . import core, modes
-from .core import SCALARS, Tensor, convert_dtype, is_array, local, no_grad, ops
+from .core import Tensor, is_array, local, no_grad, ops
 from .device import current_place
 from .static import (Block, Dim, Operator, Probes, Program, Ref, State, StaticError, Value,
-                     _Undefined, probe_of, undefined, user_origin)
+                     _Undefined, probe_of, user_origin)
 
 _KINDS = {"int": np.dtype("int64"), "float": np.dtype("float64"), "bool": np.dtype("bool"),
           "str": np.dtype("U1")}
@@ -197,7 +196,8 @@ class Variable(Tensor):
 
 
 def _refuse(what, way_out="") -> None:
-    raise StaticError(f"{what} is not possible while a Program is built{where()}. {way_out}".strip())
+    raise StaticError(f"{what} is not possible while a Program is built{where()}. {way_out}"
+                      .strip())
 
 
 def _truth_error(x):
@@ -298,7 +298,7 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Scalar, f"__{_name}__", _made)
 for _name in ("neg", "pos", "abs", "invert"):
     setattr(Scalar, f"__{_name}__", lambda self, _n=_name: current().python(_n, self))
-Scalar.__round__ = lambda self, n=None: current().python("round", self, *(() if n is None else (n,)))
+Scalar.__round__ = lambda self, *n: current().python("round", self, *n)
 
 
 class Spread(Variable):
@@ -1226,8 +1226,4 @@ def _probe_python(name, values):
         return None
 
 
-def is_plain_function(f) -> bool:
-    return isinstance(f, types.FunctionType)
-
-
-__all__ = ["Variable", "Scalar", "Tracer", "TracedList", "undefined", "SCALARS", "convert_dtype"]
+__all__ = ["Variable", "Scalar", "Tracer", "TracedList"]

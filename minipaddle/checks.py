@@ -346,10 +346,11 @@ def _hint(i, analytic, numerics, names) -> str:
                 return "everywhere the sign is wrong"
             if clear.sum() > 1:
                 inverse = 1 / factor
-                text = f"1/{inverse:.0f}" if abs(inverse - round(inverse)) < 1e-4 < \
-                    abs(abs(inverse) - 1) else f"{factor:.6g}"
-                text += ("; a sum over a broadcast dimension of that length may be missing"
-                         if abs(inverse) > 1.5 and "/" in text else "")
+                whole = abs(inverse) > 1.5 and abs(inverse - round(inverse)) < 1e-4
+                text = f"1/{inverse:.0f}" if whole else f"{factor:.6g}"
+                if whole and any(a.size == g.size * round(inverse) for a in analytic):
+                    text += ("; is a sum over the broadcast dimension of that length missing, "
+                             "or a mean in its place?")
                 return f"everywhere analytic = numeric * {text}"
     return ""
 

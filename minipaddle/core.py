@@ -1,8 +1,9 @@
 """The heart: what an operation is, and what happens when one is called.
 
 Imports engine.py and below (modes, worlds, tensor, device, dtypes) and gives out their names.
-Read it in this order: `op` (one definition), `_make_call1` and `_make_call2` (the everyday call), `dispatch`
-(the general one), `finish` (what leaves a `Node`); then engine.py, where gradients walk back.
+Read it in this order: `op` (one definition), `_make_call1` and `_make_call2` (the everyday call),
+`dispatch` (the general one), `finish` (what leaves a `Node`); then engine.py, where gradients
+walk back.
 """
 from __future__ import annotations
 

@@ -291,7 +291,7 @@ def group_norm(x: Tensor, num_groups: int, epsilon: float = 1e-05, weight: Tenso
     channel_last = data_format[-1] == "C" and len(data_format) > 2
     if channel_last:
         x = ops_conv.to_first(ops, x)
-    n, c, *space = x.shape
+    _, c, *space = x.shape
     if c % num_groups:
         raise ValueError(f"group_norm: {c} channels do not divide by num_groups={num_groups}")
     d = c // num_groups * math.prod(space)
@@ -546,10 +546,9 @@ def adaptive_avg_pool3d(x: Tensor, output_size, data_format: str = "NCDHW",
 
 def _pick(x, index):
     """The values of x (N, C, *S) at flat positions (N, C, *O) of its planes."""
-    n, c = x.shape[:2]
-    index_rows = ops.cast(ops.reshape(index, [n, c, -1]), "int64")
-    flat = ops.take_along_axis(ops.reshape(x, [n, c, -1]), index_rows, 2)
-    return ops.reshape(flat, index.shape)
+    rows = ops.cast(ops.reshape(index, [0, 0, -1]), "int64")
+    flat = ops.take_along_axis(ops.reshape(x, [0, 0, -1]), rows, 2)
+    return ops.reshape(flat, [0, 0, *index.shape[2:]])
 
 
 def _adaptive_max(x, output_size, n, return_mask):
@@ -693,11 +692,11 @@ def pixel_shuffle(x: Tensor, upscale_factor: int, data_format: str = "NCHW",
     r, channel_last = int(upscale_factor), last(data_format, 2)
     if channel_last:
         x = ops_conv.to_first(ops, x)
-    n, c, h, w = x.shape
+    _, c, h, w = x.shape
     if c % (r * r):
         raise ValueError(f"pixel_shuffle: {c} channels do not divide by {r}^2")
-    x = ops.transpose(ops.reshape(x, [n, c // (r * r), r, r, h, w]), [0, 1, 4, 2, 5, 3])
-    x = ops.reshape(x, [n, c // (r * r), h * r, w * r])
+    x = ops.transpose(ops.reshape(x, [-1, c // (r * r), r, r, h, w]), [0, 1, 4, 2, 5, 3])
+    x = ops.reshape(x, [-1, c // (r * r), h * r, w * r])
     return ops_conv.to_last(ops, x) if channel_last else x
 
 
@@ -712,11 +711,11 @@ def pixel_unshuffle(x: Tensor, downscale_factor: int, data_format: str = "NCHW",
     r, channel_last = int(downscale_factor), last(data_format, 2)
     if channel_last:
         x = ops_conv.to_first(ops, x)
-    n, c, h, w = x.shape
+    _, c, h, w = x.shape
     if h % r or w % r:
         raise ValueError(f"pixel_unshuffle: the image {h} x {w} does not divide by {r}")
-    x = ops.transpose(ops.reshape(x, [n, c, h // r, r, w // r, r]), [0, 1, 3, 5, 2, 4])
-    x = ops.reshape(x, [n, c * r * r, h // r, w // r])
+    x = ops.transpose(ops.reshape(x, [-1, c, h // r, r, w // r, r]), [0, 1, 3, 5, 2, 4])
+    x = ops.reshape(x, [-1, c * r * r, h // r, w // r])
     return ops_conv.to_last(ops, x) if channel_last else x
 
 
@@ -732,11 +731,11 @@ def channel_shuffle(x: Tensor, groups: int, data_format: str = "NCHW",
     channel_last = last(data_format, 2)
     if channel_last:
         x = ops_conv.to_first(ops, x)
-    n, c, h, w = x.shape
+    _, c, h, w = x.shape
     if c % groups:
         raise ValueError(f"channel_shuffle: {c} channels do not divide by groups={groups}")
-    y = ops.transpose(ops.reshape(x, [n, groups, c // groups, h, w]), [0, 2, 1, 3, 4])
-    y = ops.reshape(y, [n, c, h, w])
+    y = ops.transpose(ops.reshape(x, [-1, groups, c // groups, h, w]), [0, 2, 1, 3, 4])
+    y = ops.reshape(y, [-1, c, h, w])
     return ops_conv.to_last(ops, y) if channel_last else y
 
 
@@ -753,12 +752,12 @@ def temporal_shift(x: Tensor, seg_num: int, shift_ratio: float = 0.25, name: str
     channel_last = last(data_format, 2)
     if channel_last:
         x = ops_conv.to_first(ops, x)
-    nt, c, h, w = x.shape
-    y = ops.reshape(x, [nt // seg_num, seg_num, c, h, w])
+    _, c, h, w = x.shape
+    y = ops.reshape(x, [-1, seg_num, c, h, w])
     one, two = int(c * shift_ratio), int(c * 2 * shift_ratio)
     padded = ops.pad_axes(y, ((0, 0), (1, 1), (0, 0), (0, 0), (0, 0)))
     y = ops.concat([padded[:, :seg_num, :one], padded[:, 2:, one:two], y[:, :, two:]], axis=2)
-    y = ops.reshape(y, [nt, c, h, w])
+    y = ops.reshape(y, [-1, c, h, w])
     return ops_conv.to_last(ops, y) if channel_last else y
 
 
@@ -836,14 +835,14 @@ def grid_sample(x: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: s
 
 def _at_pixels(x, px, py):
     """x (N, C, H, W) at whole pixels (N, H', W'), zeros outside."""
-    n, c, h, w = x.shape
+    _, c, h, w = x.shape
     _, rows, columns = px.shape
     inside = ops.cast(ops.logical_and(ops.logical_and(px >= 0, px <= w - 1),
                                       ops.logical_and(py >= 0, py <= h - 1)), x.dtype)
     flat = ops.cast(ops.clip(py, 0, h - 1) * w + ops.clip(px, 0, w - 1), "int64")
-    flat = ops.expand(ops.reshape(flat, [n, 1, rows * columns]), [n, c, rows * columns])
-    values = ops.take_along_axis(ops.reshape(x, [n, c, h * w]), flat, 2)
-    return ops.reshape(values, [n, c, rows, columns]) * ops.unsqueeze(inside, 1)
+    flat = ops.expand(ops.reshape(flat, [-1, 1, rows * columns]), [-1, c, rows * columns])
+    values = ops.take_along_axis(ops.reshape(x, [-1, c, h * w]), flat, 2)
+    return ops.reshape(values, [-1, c, rows, columns]) * ops.unsqueeze(inside, 1)
 
 
 def sequence_mask(x: Tensor, maxlen: int | None = None, dtype: str = "int64",

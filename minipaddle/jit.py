@@ -16,11 +16,11 @@ import weakref
 import numpy as np
 
 from . import core, jit_runtime
-from .capture import MISSING, BoxEntry, HandleEntry, StateEntry, TracedList, Variable
-from .core import Tensor, enable_grad, is_array, local
+from .capture import BoxEntry, HandleEntry, StateEntry, TracedList, Variable
+from .core import Tensor, enable_grad, is_array, local, no_grad
 from .layer import Layer
 from .program_code import Deferred, add_note, compiled
-from .static import (InputSpec, Program, StaticError, Value, _Undefined, converted_codes)
+from .static import InputSpec, Program, StaticError, Value, converted_codes
 
 _enabled = True
 _building = threading.RLock()
@@ -245,7 +245,7 @@ def _locate(error) -> None:
     """Say with an exception of the conversion which line of the user's it came from."""
     last, tb = None, error.__traceback__
     while tb is not None:
-        if tb.tb_frame.f_code in converted_codes:
+        if id(tb.tb_frame.f_code) in converted_codes:
             last = tb
         tb = tb.tb_next
     if last is not None:
@@ -707,7 +707,11 @@ def load(path: str, **configs):
 
 
 class TranslatedLayer(Layer):
-    """A Layer from a saved Program: made by `paddle.jit.load`, needs none of the user's classes."""
+    """A Layer from a saved Program: made by `paddle.jit.load`, needs none of the user's classes.
+
+    `train()` (how it begins) trains further; `eval()` infers only: nothing is recorded for
+    gradients then, as in Paddle. Batch norm and dropout work in the mode that was saved.
+    """
 
     def __init__(self, programs=None, persistable_vars=None) -> None:
         super().__init__()
@@ -769,7 +773,10 @@ class TranslatedLayer(Layer):
             if t._data.dtype != s.dtype.np:
                 raise TypeError(f"{method}: input {s.name} is {t.dtype.name}, the saved program "
                                 f"takes {s.dtype.name}")
-        return concrete(tensors)
+        if self.training:
+            return concrete(tensors)
+        with no_grad():
+            return concrete(tensors)
 
     def program(self, method_name: str = "forward") -> Program:
         """The Program of a method."""
@@ -842,4 +849,3 @@ def _static(function) -> StaticFunction:
 
 __all__ = ["to_static", "save", "load", "not_to_static", "ignore_module", "enable_to_static",
            "set_code_level", "set_verbosity", "TranslatedLayer", "ProgramTranslator"]
-_unused = MISSING, _Undefined

@@ -6,7 +6,7 @@ hold.
 """
 from __future__ import annotations
 
-from .capture import ABSENT, MISSING, BoxEntry, Mismatch, Region, Scalar, TracedList, Variable, where
+from .capture import (_KINDS, ABSENT, MISSING, Mismatch, TracedList, Variable, ops, where)
 from .core import Tensor
 from .static import StaticError, Value, _Undefined, undefined
 
@@ -268,7 +268,6 @@ class Loop:
         return None
 
     def number(self, x):
-        from .capture import _KINDS
         kind = type(x).__name__
         return Value(kind, (), _KINDS.get(kind), probes=None if isinstance(x, str) else (x, x))
 
@@ -388,7 +387,6 @@ class Loop:
                     v = tracer.lift(x)
                 if spec.proto.kind == "tensor" and v.kind == "tensor" and \
                         v.dtype != spec.proto.dtype:
-                    from .core import ops
                     v = tracer.read(ops.cast(Variable(v), spec.proto.dtype))
                 out.append(tracer.convert(v, spec.proto))
             elif isinstance(spec, Box):
@@ -492,4 +490,4 @@ def _type(tracer, v):
             None if v.element is None else _type(tracer, v.element))
 
 
-__all__ = ["cond", "Loop", "describe", "Region", "Scalar", "BoxEntry"]
+__all__ = ["cond", "Loop", "Different", "describe", "remade"]

@@ -18,14 +18,13 @@ import types
 import numpy as np
 
 from . import jit_control as control
-from . import jit_passes, jit_scopes, jit_source
-from .capture import (_KINDS, ABSENT, MISSING, AttrEntry, BoxEntry, CellEntry, GlobalEntry, Scalar,
-                      Spread, TracedList, Tracer, Variable, where)
-from .core import Parameter, Tensor, is_array, local
+from . import jit_passes, jit_source
+from .capture import (_KINDS, MISSING, AttrEntry, BoxEntry, CellEntry, GlobalEntry, Scalar,
+                      TracedList, Tracer, Variable, where)
+from .core import Tensor, local
 from .layer import Layer
 from .program_code import MATH, Deferred
-from .static import (Dim, StaticError, Value, _Undefined, converted_codes, undefined,
-                     user_origin)
+from .static import Dim, StaticError, Value, _Undefined, converted_codes, undefined  # noqa: F401
 
 _runtime = sys.modules[__name__]        # what `_jit` is in converted code
 
@@ -56,8 +55,7 @@ def if_(pred, then, orelse, state, names):
     tracer = local.tracer
     if tracer is None or not is_symbolic(pred):
         return (then if pred else orelse)(*state)
-    with_origin = _truth(tracer, pred)
-    return control.cond(tracer, with_origin, then, orelse, state, names)
+    return control.cond(tracer, _truth(tracer, pred), then, orelse, state, names)
 
 
 def choose(test, a, b):
@@ -103,11 +101,7 @@ def not_(a):
     tracer = local.tracer
     if tracer is None or not is_symbolic(a):
         return not a
-    return tracer.python("not", Scalar(tracer.scalar(Value_of(tracer, a), "bool")._data))
-
-
-def Value_of(tracer, a) -> Value:
-    return _truth(tracer, a)
+    return tracer.python("not", tracer.scalar(_truth(tracer, a), "bool"))
 
 
 _COMPARE = {"<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b,
@@ -436,7 +430,7 @@ def _extreme(name, better):
         if key is None and any(is_symbolic(a) for a in items):
             best = items[0]
             for item in items[1:]:
-                if isinstance(best, (Scalar, int, float)) and isinstance(item, (Scalar, int, float)):
+                if all(isinstance(v, (Scalar, int, float)) for v in (best, item)):
                     best = local.tracer.python(name, best, item)
                 else:
                     best = choose(better(item, best), lambda i=item: i, lambda b=best: b)
@@ -512,14 +506,6 @@ def round_(x, *n):
     return x.__round__(*n) if isinstance(x, Scalar) else round(x, *n)
 
 
-def abs_(x):
-    return abs(x)
-
-
-def print_or(x):
-    return print_(x)
-
-
 HANDLERS = {
     int: int_, float: float_, bool: bool_, str: str_, len: len_, range: range_,
     enumerate: enumerate_, zip: zip_, reversed: reversed_, print: print_, isinstance: isinstance_,
@@ -536,7 +522,7 @@ _MUTATORS = {"append", "extend", "insert", "pop", "remove", "clear", "sort", "re
 _LIBRARIES = {"numpy", "cupy", "scipy", __package__.split(".")[0], *sys.stdlib_module_names}
 _LIBRARIES.discard("__main__")
 ignored_modules: list = []
-_converted: dict = {}                   # code -> Converted, or None without source
+_converted: dict = {}                   # id of a code -> (it, Converted or None without source)
 
 
 def is_library(function) -> bool:
@@ -573,15 +559,14 @@ verbosity = 0
 def convert_code(function) -> Converted | None:
     """The converted code of a function, found or made; None where there is no source text."""
     code = function.__code__
-    if code in converted_codes:
+    if id(code) in converted_codes:
         return None
-    found = _converted.get(code, MISSING)
-    if found is not MISSING:
-        return found
+    if id(code) in _converted:
+        return _converted[id(code)][1]
     try:
         source = jit_source.find(function)
     except jit_source.NoSource:
-        _converted[code] = None
+        _converted[id(code)] = code, None
         return None
     node = source.node
     if source.owner:
@@ -594,9 +579,9 @@ def convert_code(function) -> Converted | None:
         raise StaticError(f"{refused}\n  at {source.file}:{line}, in {code.co_name}") from None
     new_code = jit_source.compile_like(function, node, source.file)
     for c in jit_source.codes_within(new_code):
-        converted_codes[c] = True
+        converted_codes[id(c)] = c
     found = Converted(new_code, node, source.file)
-    _converted[code] = found
+    _converted[id(code)] = code, found
     return found
 
 
@@ -758,7 +743,7 @@ def _method(tracer, f):
 def _function(tracer, f, owner=MISSING):
     """A function of Python text (bound to owner): converted unless it is a library's."""
     bound = () if owner is MISSING else (owner,)
-    if f.__code__ in converted_codes:
+    if id(f.__code__) in converted_codes:
         if _stores(f.__code__):
             return functools.partial(_enter, tracer, f, f, bound)
         return functools.partial(f, *bound) if bound else f
@@ -958,5 +943,4 @@ class Guard:
 
 
 _GROUPS = ("_parameters", "_sub_layers", "_forward_pre_hooks", "_forward_post_hooks")
-__all__ = ["if_", "while_", "for_", "call", "Conversion", "ABSENT", "Parameter", "Spread",
-           "jit_scopes", "user_origin", "is_array"]
+__all__ = ["if_", "while_", "for_", "call", "Conversion"]

@@ -30,12 +30,16 @@ def find(function) -> Found:
     """The tree of a Python function, lambda or method; NoSource when there is no text."""
     code = function.__code__
     file = code.co_filename
+    fitting = []
     for node, owner in _functions_at(file, code.co_firstlineno):
         if isinstance(node, ast.Lambda):
             if code.co_name == "<lambda>" and _is_code_of(node, code):
-                return Found(copy.deepcopy(node), file, owner)
+                fitting.append((node, owner))
         elif node.name == code.co_name or _mangled(node.name, owner) == code.co_name:
             return Found(copy.deepcopy(node), file, owner)
+    if fitting:                                     # the innermost lambda that holds the code
+        node, owner = max(fitting, key=lambda f: (f[0].body.lineno, f[0].body.col_offset))
+        return Found(copy.deepcopy(node), file, owner)
     raise NoSource(f"no source text for {code.co_name!r}: {file} has none at line "
                    f"{code.co_firstlineno}")
 
@@ -71,12 +75,13 @@ def _index(node, owner, index) -> None:
 
 
 def _is_code_of(node: ast.Lambda, code) -> bool:
+    """Whether a lambda is the one a code was compiled from: by position, or by what it does."""
+    if sys.version_info < (3, 11):
+        return _plain(node, code)
     body = node.body
-    if sys.version_info >= (3, 11):
-        ends = list(code.co_positions())
-        place = (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset)
-        return place in ends[-3:] or ends.count(place) and _plain(node, code)
-    return _plain(node, code)
+    begin, end = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)
+    places = [p for p in code.co_positions() if None not in p and p[2] != p[3]]
+    return all(begin <= (p[0], p[2]) and (p[1], p[3]) <= end for p in places)
 
 
 def _plain(node, code) -> bool:

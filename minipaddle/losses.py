@@ -1,6 +1,6 @@
 """The losses of paddle.nn.functional.
 
-Imports ops_nn and core. Each is a few ops; cross-entropy without options is one.
+Imports ops_nn, ops_ctc and core. Each is a few ops; cross-entropy without options is one.
 """
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import math
 
 import numpy as np
 
-from . import ops_nn
+from . import ops_ctc, ops_nn  # noqa: F401
 from .core import Tensor, ops
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
-           "cross_entropy", "dice_loss", "gaussian_nll_loss", "hinge_embedding_loss", "kl_div",
-           "l1_loss", "label_smooth", "log_loss", "margin_ranking_loss", "mse_loss",
+           "cross_entropy", "ctc_loss", "dice_loss", "gaussian_nll_loss", "hinge_embedding_loss",
+           "kl_div", "l1_loss", "label_smooth", "log_loss", "margin_ranking_loss", "mse_loss",
            "multi_label_soft_margin_loss", "multi_margin_loss", "nll_loss", "npair_loss",
            "pairwise_distance", "poisson_nll_loss", "sigmoid_focal_loss", "smooth_l1_loss",
            "soft_margin_loss", "softmax_with_cross_entropy", "square_error_cost",
@@ -540,3 +540,26 @@ def gaussian_nll_loss(input: Tensor, label: Tensor, variance: Tensor, full: bool
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
     return _reduced(loss, reduction, "gaussian_nll_loss")
+
+
+def ctc_loss(log_probs: Tensor, labels: Tensor, input_lengths: Tensor, label_lengths: Tensor,
+             blank: int = 0, reduction: str = "mean", norm_by_times: bool = False,
+             name: str | None = None) -> Tensor:
+    """-log of the probability of labels, summed over all alignments; Graves et al., 2006.
+
+    log_probs: logits (time, batch, classes), softmax is taken here. labels: (batch, length)
+    without blanks. reduction 'mean' divides each loss by its label length first. norm_by_times
+    divides the gradient by the number of time steps. A label that does not fit in its time gives
+    inf.
+
+    >>> import minipaddle as paddle
+    >>> x, y = paddle.zeros([2, 1, 2]), paddle.to_tensor([[1]])
+    >>> n = paddle.to_tensor([2]), paddle.to_tensor([1])
+    >>> round(float(paddle.nn.functional.ctc_loss(x, y, *n)), 4)        # -log(3 / 4)
+    0.2877
+    """
+    _check_reduction(reduction, "ctc_loss")
+    loss = ops.ctc(log_probs, labels, input_lengths, label_lengths, blank, norm_by_times)
+    if reduction == "mean":
+        return ops.mean(loss / ops.cast(label_lengths, loss.dtype))
+    return _reduced(loss, reduction, "ctc_loss")

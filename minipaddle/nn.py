@@ -374,6 +374,23 @@ class Unflatten(Layer):
         return f"axis={self.axis}, shape={self.shape}"
 
 
+class CTCLoss(Layer):
+    """The loss of labels without alignment; see `functional.ctc_loss`.
+
+    >>> import minipaddle as paddle
+    >>> paddle.nn.CTCLoss(blank=0)
+    CTCLoss()
+    """
+
+    def __init__(self, blank: int = 0, reduction: str = "mean") -> None:
+        super().__init__()
+        self.blank, self.reduction = blank, reduction
+
+    def forward(self, log_probs, labels, input_lengths, label_lengths, norm_by_times=False):
+        return F.ctc_loss(log_probs, labels, input_lengths, label_lengths, self.blank,
+                          self.reduction, norm_by_times)
+
+
 # ---- linear layers
 class Linear(Layer):
     """y = x @ weight + bias: x (*, in_features), weight (in_features, out_features).

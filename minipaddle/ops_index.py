@@ -281,11 +281,41 @@ def last_write(xp, tensors: Arrays, shape: tuple, spec: tuple) -> Array:
     return number[index] == count
 
 
+def _apart(spec, tensors):
+    """(spec of the ints, spec of the rest) where ints stand apart from index tensors, else None.
+
+    NumPy counts the ints among the index arrays then, and puts their dimensions first; in Paddle
+    ints are slices, taken before.
+    """
+    places = [i for i, p in enumerate(spec)
+              if type(p) is int or (type(p) is str and p != "...")]
+    alone = not places or places[-1] - places[0] == len(places) - 1
+    if alone or all(type(spec[i]) is str for i in places):
+        return None
+    first, rest = [], []
+    for part in spec:
+        if type(part) is int:
+            first.append(part)
+            continue
+        rest.append(part)
+        if part == "...":
+            first.append(part)
+        elif part is not None:
+            mask = type(part) is str and tensors[int(part[1:])]._data.dtype.kind == "b"
+            first += [(None, None, None)] * (tensors[int(part[1:])].ndim if mask else 1)
+    return tuple(first), tuple(rest)
+
+
 def _getitem(x: Tensor, item) -> Tensor:
     if type(item) is int:
         return getitem(x, (item,))
     spec, tensors = normalise(item, x)
-    return take_at(x, tensors, spec) if tensors else getitem(x, spec)
+    if not tensors:
+        return getitem(x, spec)
+    apart = _apart(spec, tensors)
+    if apart is None:
+        return take_at(x, tensors, spec)
+    return take_at(getitem(x, apart[0]), tensors, apart[1])
 
 
 def _setitem(x: Tensor, item, value) -> None:
@@ -304,7 +334,16 @@ def _setitem(x: Tensor, item, value) -> None:
     if not isinstance(value, (Tensor, bool, int, float, complex, np.generic)):
         place = x.place if is_array(x._data) else None
         value = to_tensor(value, place=place)
-    inplace(setitem, x, value, tensors, spec, inplace=True)
+    apart = _apart(spec, tensors) if tensors else None
+    if apart is None:
+        inplace(setitem, x, value, tensors, spec, inplace=True)
+        return
+    first, rest = apart
+
+    def staged(old):
+        return setitem(old, setitem(getitem(old, first), value, tensors, rest), [], first)
+    staged.__name__ = "setitem"
+    inplace(staged, x)
 
 
 Tensor.__getitem__ = _getitem

@@ -30,9 +30,9 @@ Slot = namedtuple("Slot", "bucket index view settings")
 class Stretch:
     """What a rule works on: flat arrays `value`, `gradient` (free to be changed) and `temp`.
 
-    The accumulators stand under their names. rate: the learning rate with all factors. step: the
-    count of updates, this one included. powers: running products such as beta1^step, by name.
-    params: the parameters it covers. option(name): a group's setting, or the optimizer's.
+    The accumulators stand under their names. rate: the learning rate with all factors.
+    scalars: the accumulators that are one number a parameter, such as beta1^step, by name.
+    option(name): a group's setting, or the optimizer's.
     """
 
     def __init__(self, **known) -> None:
@@ -56,8 +56,7 @@ class Bucket:
         self.state = {name: xp.full(total, fill, inner) for name, fill in fills.items()}
         self.views = self.parts(self.value)
         self.gradients = self.parts(self.gradient)
-        self.steps = [0] * len(params)
-        self.powers: list = [{} for _ in params]
+        self.scalars: list = [None] * len(params)   # filled at a parameter's first update
         self.given: list = [None] * len(params)     # the gradients of this step
         for p, view in zip(params, self.views):
             view[...] = p._data
@@ -71,14 +70,10 @@ class Bucket:
 
     def runs(self, single: bool) -> list:
         """(first, last + 1) of neighbours that have gradients and were updated equally often."""
-        given, steps, powers = self.given, self.steps, self.powers
-        if not single and None not in [*map(type, given)] and _NOTHING not in [*map(type, given)] \
-                and steps.count(steps[0]) == len(steps) and powers.count(powers[0]) == len(powers):
-            return [(0, len(given))]
+        given, scalars = self.given, self.scalars
         found, start = [], None
         for k, g in enumerate([*given, None]):
-            if start is not None and (g is None or single or steps[k] != steps[start] or
-                                      powers[k] != powers[start]):
+            if start is not None and (g is None or single or scalars[k] != scalars[start]):
                 found.append((start, k))
                 start = None
             if start is None and g is not None:
@@ -94,9 +89,6 @@ class Bucket:
             return
         for g, view in zip(arrays, self.gradients[first:last]):
             view[...] = g._data if isinstance(g, Tensor) else 0     # cleared: reads as zeros
-
-
-_NOTHING = type(None)
 
 
 class Optimizer:
@@ -117,7 +109,8 @@ class Optimizer:
     """
 
     accumulators: dict = {}         # accumulator name -> initial value
-    bases: dict = {}                # running product -> attribute with the number it multiplies by
+    scalars: dict = {}              # the same for one number a parameter; text names a setting
+    scalars_in_full = False         # whether Paddle saves these in the parameter's shape
     single = False                  # the rule needs each parameter by itself
     blocks = True                   # the rule may be applied block by block
 
@@ -260,33 +253,43 @@ class Optimizer:
         xp, half = bucket.xp, bucket.master is not bucket.value
         if half and not self._multi_precision:
             bucket.master[a:b] = bucket.value[a:b]
-        powers, option = bucket.powers[first], self._option_of(group)
-        if not powers and self.bases:
-            powers = {name: self._rounded(option(key), bucket) for name, key in self.bases.items()}
-        step = bucket.steps[first] + 1
+        option = self._option_of(group)
+        scalars = bucket.scalars[first] or {
+            name: self._rounded(option(start) if isinstance(start, str) else start, bucket)
+            for name, start in self.scalars.items()}
+        scalars = self._advanced(self.before, scalars, option, bucket)
         size = min(BLOCK, b - a) if xp is np and self.blocks and not self.single else b - a
         temp = self._scratch(bucket, size)
-        params = bucket.params[first:last]
         for i in range(a, b, size or 1):
             j = min(i + size, b)
             s = Stretch(value=bucket.master[i:j], gradient=bucket.gradient[i:j],
-                        temp=temp[:j - i], rate=rate, step=step, powers=powers, params=params,
-                        option=option, kind=bucket.kind, xp=xp,
+                        temp=temp[:j - i], rate=rate, scalars=scalars, option=option,
+                        kind=bucket.kind, xp=xp,
                         **{name: flat[i:j] for name, flat in bucket.state.items()})
             self.regularize(s)
             self.update(s)
         if half:
             bucket.value[a:b] = bucket.master[a:b]
-        if self.bases:
-            powers = {name: self._rounded(power * option(self.bases[name]), bucket)
-                      for name, power in powers.items()}
-        for n in range(first, last):
-            bucket.steps[n], bucket.powers[n] = step, powers
+        bucket.scalars[first:last] = [self._advanced(self.after, scalars, option, bucket)] * (
+            last - first)
+
+    def _advanced(self, rule, scalars, option, bucket):
+        new = rule(scalars, option)
+        return scalars if new is scalars else \
+            {name: self._rounded(value, bucket) for name, value in new.items()}
 
     @staticmethod
-    def _rounded(power: float, bucket) -> float:
-        """Powers are kept as they are saved, so that a resumed run goes on bit for bit."""
-        return float(bucket.gradient.dtype.type(power))
+    def _rounded(value: float, bucket) -> float:
+        """Scalars are kept as they are saved, so that a resumed run goes on bit for bit."""
+        return float(bucket.gradient.dtype.type(value))
+
+    def before(self, scalars: dict, option) -> dict:
+        """The scalars that an update uses, from those kept."""
+        return scalars
+
+    def after(self, scalars: dict, option) -> dict:
+        """The scalars to keep, from those an update used."""
+        return scalars
 
     def _scratch(self, bucket, size):
         kept = getattr(bucket, "temp", None)
@@ -376,14 +379,14 @@ class Optimizer:
         arrays = {name: flat[a:b].copy() for name, flat in bucket.state.items()}
         master = bucket.master[a:b].copy() if bucket.master is not bucket.value else None
         same = bucket.params[index]._data is bucket.views[index]
-        return arrays, bucket.steps[index], bucket.powers[index], master if same else None
+        return arrays, bucket.scalars[index], master if same else None
 
     @staticmethod
-    def _put(bucket, index, arrays, step, powers, master) -> None:
+    def _put(bucket, index, arrays, scalars, master) -> None:
         a, b = bucket.bounds[index], bucket.bounds[index + 1]
         for name, array in arrays.items():
             bucket.state[name][a:b] = asarray(array, bucket.kind.place)
-        bucket.steps[index], bucket.powers[index] = step, powers
+        bucket.scalars[index] = scalars
         if master is not None and bucket.master is not bucket.value:
             bucket.master[a:b] = asarray(master, bucket.kind.place)
 
@@ -447,10 +450,13 @@ class Optimizer:
                 continue
             bucket, k, label = slot.bucket, slot.index, self._names(p)
             a, b = bucket.bounds[k], bucket.bounds[k + 1]
-            for name, flat in bucket.state.items():
-                state[f"{label}_{name}_0"] = Tensor(flat[a:b].reshape(p._data.shape).copy())
-            for name, value in (bucket.powers[k] or {}).items():
-                state[f"{label}_{name}_0"] = to_tensor([value], bucket.gradient.dtype)
+            arrays = {name: flat[a:b].reshape(p._data.shape).copy()
+                      for name, flat in bucket.state.items()}
+            for name, value in (bucket.scalars[k] or {}).items():
+                shape = p._data.shape if self.scalars_in_full else (1,)
+                arrays[name] = bucket.xp.full(shape, value, bucket.gradient.dtype)
+            for name, array in self.pack(arrays, bucket.xp).items():
+                state[f"{label}_{name}_0"] = Tensor(array)
             if self._multi_precision and bucket.master is not bucket.value:
                 masters[p.name] = Tensor(bucket.master[a:b].reshape(p._data.shape).copy())
         state.update(self._pending)
@@ -486,32 +492,31 @@ class Optimizer:
             return
         bucket, k, _, _ = self._slots[id(p)]
         a, b, label = bucket.bounds[k], bucket.bounds[k + 1], self._names(p)
-        arrays = {name: self._loaded(f"{label}_{name}_0", p) for name in bucket.state}
-        for name, array in arrays.items():
-            if array is not None:
-                bucket.state[name][a:b] = asarray(array.reshape(-1), bucket.kind.place)
+        names = self.pack({name: None for name in (*bucket.state, *self.scalars)})
+        found = {n: self._pending.pop(f"{label}_{n}_0") for n in names
+                 if f"{label}_{n}_0" in self._pending}
+        arrays = self.unpack({n: _array(value) for n, value in found.items()})
+        for name in bucket.state.keys() & arrays.keys():
+            if tuple(arrays[name].shape) != tuple(p._data.shape):
+                raise ValueError(f"set_state_dict: {label}_{name}_0 has shape "
+                                 f"{list(arrays[name].shape)}, but parameter {p.name} has "
+                                 f"{p.shape}")
+            bucket.state[name][a:b] = asarray(arrays[name].reshape(-1), bucket.kind.place)
         master = self._pending.get("master_weights", {}).get(p.name)
         if master is not None and bucket.master is not bucket.value:
             bucket.master[a:b] = asarray(_array(master).reshape(-1), bucket.kind.place)
-        powers = {}
-        for name in self.bases:
-            value = self._pending.pop(f"{label}_{name}_0", None)
-            if value is not None:
-                powers[name] = float(asnumpy(_array(value)).reshape(-1)[0])
-        if powers:
-            bucket.powers[k] = powers
-            bucket.steps[k] = max(bucket.steps[k], 1)
+        scalars = {name: float(asnumpy(arrays[name]).reshape(-1)[0])
+                   for name in self.scalars if name in arrays}
+        if len(scalars) == len(self.scalars):
+            bucket.scalars[k] = scalars
 
-    def _loaded(self, key, p):
-        value = self._pending.get(key)
-        if value is None:
-            return None
-        array = _array(value)
-        if tuple(array.shape) != tuple(p._data.shape):
-            raise ValueError(f"set_state_dict: {key} has shape {list(array.shape)}, but parameter "
-                             f"{p.name} has {p.shape}")
-        del self._pending[key]
-        return array
+    def pack(self, arrays: dict, xp=np) -> dict:
+        """Accumulators as Paddle saves them, from those kept."""
+        return arrays
+
+    def unpack(self, arrays: dict) -> dict:
+        """The other way."""
+        return arrays
 
     def get_opti_var_name_list(self) -> list:
         """The names of all accumulators."""
@@ -615,7 +620,7 @@ class Adam(Optimizer):
     """
 
     accumulators = {"moment1": 0.0, "moment2": 0.0}
-    bases = {"beta1_pow_acc": "beta1", "beta2_pow_acc": "beta2"}
+    scalars = {"beta1_pow_acc": "beta1", "beta2_pow_acc": "beta2"}
 
     def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-08, parameters=None,
                  weight_decay=None, grad_clip=None, lazy_mode: bool = False,
@@ -634,6 +639,9 @@ class Adam(Optimizer):
             raise ValueError(f"{label}: epsilon must not be negative, got {float(epsilon)}")
         return float(beta1), float(beta2), float(epsilon)
 
+    def after(self, scalars: dict, option) -> dict:
+        return {name: power * option(self.scalars[name]) for name, power in scalars.items()}
+
     def _moments(self, s: Stretch) -> None:
         """Move the running mean of the gradient and of its square."""
         b1, b2 = s.option("beta1"), s.option("beta2")
@@ -647,11 +655,11 @@ class Adam(Optimizer):
 
     def update(self, s: Stretch) -> None:
         self._moments(s)
-        root = (1 - s.powers["beta2_pow_acc"]) ** 0.5
+        root = (1 - s.scalars["beta2_pow_acc"]) ** 0.5
         s.xp.sqrt(s.moment2, out=s.temp)
         s.temp += s.option("epsilon") * root
         s.xp.divide(s.moment1, s.temp, out=s.temp)
-        s.temp *= s.rate * root / (1 - s.powers["beta1_pow_acc"])
+        s.temp *= s.rate * root / (1 - s.scalars["beta1_pow_acc"])
         s.value -= s.temp
 
 
@@ -716,7 +724,7 @@ class Adamax(Adam):
     """
 
     accumulators = {"moment": 0.0, "inf_norm": 0.0}
-    bases = {"beta1_pow_acc": "beta1"}
+    scalars = {"beta1_pow_acc": "beta1"}
 
     def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-08, parameters=None,
                  weight_decay=None, grad_clip=None, name: str | None = None) -> None:
@@ -732,7 +740,7 @@ class Adamax(Adam):
         s.inf_norm += s.option("epsilon")
         s.xp.maximum(s.xp.abs(s.gradient), s.inf_norm, out=s.inf_norm)
         s.xp.divide(s.moment, s.inf_norm, out=s.temp)
-        s.temp *= s.rate / (1 - s.powers["beta1_pow_acc"])
+        s.temp *= s.rate / (1 - s.scalars["beta1_pow_acc"])
         s.value -= s.temp
 
 
@@ -749,6 +757,9 @@ class NAdam(Adam):
     True
     """
 
+    scalars = {"momentum_decay_pow": 1.0, "beta2_pow": 1.0, "mu_product": 1.0}
+    scalars_in_full = True
+
     def __init__(self, learning_rate=0.002, beta1=0.9, beta2=0.999, epsilon=1e-08,
                  momentum_decay: float = 0.004, parameters=None, weight_decay=None, grad_clip=None,
                  name: str | None = None) -> None:
@@ -756,15 +767,24 @@ class NAdam(Adam):
                          name=name)
         self._momentum_decay = float(momentum_decay)
 
+    def before(self, scalars: dict, option) -> dict:
+        power = scalars["momentum_decay_pow"] * 0.96
+        mu = option("beta1") * (1 - 0.5 * power ** option("momentum_decay"))
+        return {"momentum_decay_pow": power, "mu_product": scalars["mu_product"] * mu,
+                "beta2_pow": scalars["beta2_pow"] * option("beta2")}
+
+    def after(self, scalars: dict, option) -> dict:
+        return scalars
+
     def update(self, s: Stretch) -> None:
         self._moments(s)
         b1, decay = s.option("beta1"), s.option("momentum_decay")
-        mus = [b1 * (1 - 0.5 * 0.96 ** (t * decay)) for t in range(1, s.step + 2)]
-        product = float(np.prod(mus[:-1]))
-        s.xp.multiply(s.moment1, mus[-1] / (1 - product * mus[-1]), out=s.temp)
-        s.gradient *= (1 - mus[-2]) / (1 - product)
+        power, product = s.scalars["momentum_decay_pow"], s.scalars["mu_product"]
+        now, following = (b1 * (1 - 0.5 * p ** decay) for p in (power, power * 0.96))
+        s.xp.multiply(s.moment1, following / (1 - product * following), out=s.temp)
+        s.gradient *= (1 - now) / (1 - product)
         s.temp += s.gradient
-        s.xp.divide(s.moment2, 1 - s.powers["beta2_pow_acc"], out=s.gradient)
+        s.xp.divide(s.moment2, 1 - s.scalars["beta2_pow"], out=s.gradient)
         s.xp.sqrt(s.gradient, out=s.gradient)
         s.gradient += s.option("epsilon")
         s.temp /= s.gradient
@@ -782,23 +802,35 @@ class RAdam(Adam):
     -0.1
     """
 
+    scalars = {"beta1_pow": 1.0, "beta2_pow": 1.0, "rho": 1.0}
+    scalars_in_full = True
+
     def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-08, parameters=None,
                  weight_decay=None, grad_clip=None, name: str | None = None) -> None:
         super().__init__(learning_rate, beta1, beta2, epsilon, parameters, weight_decay, grad_clip,
                          name=name)
 
+    def before(self, scalars: dict, option) -> dict:
+        old, b2 = scalars["beta2_pow"], option("beta2")
+        power = old * b2
+        # rho is t b2^t / (1 - b2^t)
+        return {"beta1_pow": scalars["beta1_pow"] * option("beta1"), "beta2_pow": power,
+                "rho": (scalars["rho"] * b2 * (1 - old) + power) / (1 - power)}
+
+    def after(self, scalars: dict, option) -> dict:
+        return scalars
+
     def update(self, s: Stretch) -> None:
         self._moments(s)
-        power = s.powers["beta2_pow_acc"]
         last = 2 / (1 - s.option("beta2")) - 1
-        length = last - 2 * s.step * power / (1 - power)
-        s.xp.multiply(s.moment1, s.rate / (1 - s.powers["beta1_pow_acc"]), out=s.temp)
+        length = last - 2 * s.scalars["rho"]
+        s.xp.multiply(s.moment1, s.rate / (1 - s.scalars["beta1_pow"]), out=s.temp)
         if length > 5:
             trust = ((length - 4) * (length - 2) * last /
                      ((last - 4) * (last - 2) * length)) ** 0.5
             s.xp.sqrt(s.moment2, out=s.gradient)
             s.gradient += s.option("epsilon")
-            s.temp *= trust * (1 - power) ** 0.5
+            s.temp *= trust * (1 - s.scalars["beta2_pow"]) ** 0.5
             s.temp /= s.gradient
         s.value -= s.temp
 
@@ -943,11 +975,11 @@ class Lamb(Adam):
         self._moments(s)
         xp, decay = s.xp, s.kind.extra
         move = s.gradient
-        xp.divide(s.moment2, 1 - s.powers["beta2_pow_acc"], out=s.temp)
+        xp.divide(s.moment2, 1 - s.scalars["beta2_pow_acc"], out=s.temp)
         xp.sqrt(s.temp, out=s.temp)
         s.temp += s.option("epsilon")
         xp.divide(s.moment1, s.temp, out=move)
-        move /= 1 - s.powers["beta1_pow_acc"]
+        move /= 1 - s.scalars["beta1_pow_acc"]
         if decay:
             xp.multiply(s.value, decay, out=s.temp)
             move += s.temp
@@ -1012,6 +1044,8 @@ class ASGD(Optimizer):
     -0.1
     """
 
+    scalars = {"m": 0.0}
+
     def __init__(self, learning_rate=0.001, batch_num: int = 1, parameters=None,
                  weight_decay=None, grad_clip=None, multi_precision: bool = False,
                  name: str | None = None) -> None:
@@ -1021,10 +1055,23 @@ class ASGD(Optimizer):
         self._batch_num, self._multi_precision = int(batch_num), multi_precision
         self.accumulators = {"d": 0.0, **{f"y{i}": 0.0 for i in range(self._batch_num)}}
 
+    def before(self, scalars: dict, option) -> dict:
+        return {"m": scalars["m"] + 1}
+
     def update(self, s: Stretch) -> None:
-        old = getattr(s, f"y{(s.step - 1) % self._batch_num}")
+        step = int(s.scalars["m"])
+        old = getattr(s, f"y{(step - 1) % self._batch_num}")
         s.d += s.gradient
         s.d -= old
         old[...] = s.gradient
-        s.xp.multiply(s.d, s.rate / min(s.step, self._batch_num), out=s.temp)
+        s.xp.multiply(s.d, s.rate / min(step, self._batch_num), out=s.temp)
         s.value -= s.temp
+
+    def pack(self, arrays: dict, xp=np) -> dict:
+        rows = [arrays[f"y{i}"] for i in range(self._batch_num)]
+        return {"d": arrays["d"], "m": arrays.get("m"),
+                "y": None if rows[0] is None else xp.stack(rows)}
+
+    def unpack(self, arrays: dict) -> dict:
+        rows = arrays.pop("y", ())
+        return {**arrays, **{f"y{i}": row for i, row in enumerate(rows)}}

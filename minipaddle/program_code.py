@@ -17,7 +17,7 @@ import numpy as np
 
 from .core import (F16, Tensor, asnumpy, is_array, local, no_grad, recast, registry,
                    set_amp_state, xp_of)
-from .static import Ref, StaticError, Value, undefined
+from .static import Ref, Value, undefined
 
 # ---- what Python itself does with numbers and texts
 PYTHON = {
@@ -637,4 +637,4 @@ def listing(program) -> str:
     return "\n".join(lines)
 
 
-__all__ = ["Compiled", "compiled", "fold", "listing", "StaticError"]
+__all__ = ["Compiled", "compiled", "fold", "listing"]

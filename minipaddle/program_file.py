@@ -16,10 +16,10 @@ import zipfile
 
 import numpy as np
 
-from . import static
-from .core import Parameter, Tensor, convert_dtype, np_dtype, parse, registry, to_tensor
+from .core import Parameter, np_dtype, parse, registry, to_tensor
 from .device import Place
-from .program_code import BUILTINS, MATH, Deferred
+from .dtypes import ALL as DTYPES
+from .program_code import BUILTINS, MATH, Deferred, compiled
 from .static import (Block, Dim, InputSpec, Operator, Origin, Probes, Program, Ref, State,
                      StaticError, Value, undefined)
 
@@ -151,8 +151,8 @@ def _template(t):
         return t
     if isinstance(t, float):
         return t if math.isfinite(t) else {"float": repr(t)}
-    raise StaticError(f"jit.save: the function returns a {type(t).__name__}, which cannot be saved; "
-                      "return tensors, numbers, texts, and tuples, lists and dicts of these")
+    raise StaticError(f"jit.save: the function returns a {type(t).__name__}, which cannot be "
+                      "saved; return tensors, numbers, texts, and tuples, lists, dicts of these")
 
 
 def save(methods, layer, path: str) -> None:
@@ -163,7 +163,6 @@ def save(methods, layer, path: str) -> None:
             names.setdefault(id(t), key)
     arrays, state, rows = {}, {}, {}
     writer = _Writer(arrays)
-    from .program_code import compiled
     for name, concrete in methods.items():
         program = concrete.program
         compiled(program)                           # dead code goes first
@@ -244,7 +243,7 @@ class _Reader:
         _need(maybe is None or isinstance(maybe, str), f"{what}: maybe must be a text or null")
         _need(type(stop) is bool, f"{what}: stop_gradient must be true or false")
         if kind == "tensor":
-            _need(isinstance(dtype, str) and dtype in static_dtypes(), f"{what}: dtype {dtype!r:.40}")
+            _need(isinstance(dtype, str) and dtype in DTYPES, f"{what}: dtype {dtype!r:.40}")
         return Value(kind, sizes, np_dtype(dtype) if kind == "tensor" else None, maybe=maybe,
                      stop_gradient=stop,
                      element=None if element is None else self.type(element, what, depth + 1))
@@ -263,7 +262,7 @@ class _Reader:
             return tuple(self.literal(x, what, depth + 1) for x in v)
         if tag == "float" and v in ("nan", "inf", "-inf"):
             return float(v)
-        if tag == "dtype" and v in static_dtypes():
+        if tag == "dtype" and v in DTYPES:
             return np_dtype(v)
         if tag == "slice" and isinstance(v, list) and len(v) == 3:
             return slice(*[self.literal(x, what, depth + 1) for x in v])
@@ -301,7 +300,7 @@ class _Reader:
         block.inputs = list(values)
 
         def value(i, where):
-            _need(_is_int(i, high=len(values)), f"{where}: value {i!r:.40} is not defined before it")
+            _need(_is_int(i, high=len(values)), f"{where}: value {i!r:.40} is not defined yet")
             return values[i]
 
         for k, row in enumerate(data["ops"]):
@@ -337,7 +336,7 @@ class _Reader:
                 dtype, number = x["number"]
                 number = self.literal(number, where)
                 _need(isinstance(number, (bool, int, float)), f"{where}: no number")
-                _need(dtype is None or dtype in static_dtypes(), f"{where}: dtype {dtype!r:.40}")
+                _need(dtype is None or dtype in DTYPES, f"{where}: dtype {dtype!r:.40}")
                 try:
                     return number if dtype is None else np_dtype(dtype).type(number)
                 except OverflowError:
@@ -432,11 +431,6 @@ class _Reader:
                 len(inner[1].outputs) == n, f"{where}: its blocks do not fit")
 
 
-def static_dtypes():
-    from .dtypes import ALL
-    return ALL
-
-
 def _refs(a):
     if isinstance(a, Ref):
         yield a
@@ -486,7 +480,7 @@ def load(path: str):
     try:
         with open(path + ".json", encoding="utf-8") as f:
             data = json.load(f, object_pairs_hook=_unique, parse_constant=_no_constant)
-        _need(isinstance(data, dict) and data.get("format") == FORMAT, "it is no minipaddle program")
+        _need(isinstance(data, dict) and data.get("format") == FORMAT, "its format is another")
         version = data.get("version")
         _need(type(version) is int, "it has no version")
         if version > VERSION:
@@ -551,7 +545,7 @@ def _state(rows, arrays) -> dict:
     for name, row in rows.items():
         _need(_NAME.match(name), f"state {name!r:.60}: no name")
         _need(isinstance(row, list) and len(row) == 4 and row[0] in ("parameter", "buffer")
-              and isinstance(row[1], list) and row[2] in static_dtypes() and type(row[3]) is bool,
+              and isinstance(row[1], list) and row[2] in DTYPES and type(row[3]) is bool,
               f"state {name}: its entry is damaged")
         array = arrays.get("state." + name)
         _need(array is not None, f"state {name}: no values in the npz file")
@@ -581,7 +575,7 @@ def _method(reader, name, row, state, kind):
     _need(len(block.inputs) == n + len(row["state"]), f"{what}: inputs and state do not fit")
     for i, (v, spec) in enumerate(zip(block.inputs, row["inputs"])):
         _need(isinstance(spec, list) and len(spec) == 4 and isinstance(spec[0], str)
-              and isinstance(spec[1], list) and spec[2] in static_dtypes()
+              and isinstance(spec[1], list) and spec[2] in DTYPES
               and all(_is_int(k, low=-1) for k in spec[1]), f"{what}, input {i}")
         v.name = spec[0]
         program.input_specs.append(InputSpec(spec[1], spec[2], spec[0], bool(spec[3])))
@@ -602,4 +596,4 @@ def _method(reader, name, row, state, kind):
     return kind(program, template, None, [], name)
 
 
-__all__ = ["save", "load", "Damaged", "Tensor", "convert_dtype", "static"]
+__all__ = ["save", "load"]

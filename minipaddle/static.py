@@ -14,12 +14,13 @@ import sys
 
 import numpy as np
 
-from .core import Tensor, convert_dtype
+from .core import Tensor, convert_dtype, tracer
 
-__all__ = ["InputSpec", "Program", "Block", "Operator", "Variable"]
+__all__ = ["InputSpec", "Program", "Block", "Operator"]
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-converted_codes: dict = {}     # code objects made by conversion: their frames are the user's
+converted_codes: dict = {}     # id -> code made by conversion: its frames are the user's. By id,
+                               # for a function without tensors is converted to an equal code
 
 
 class StaticError(RuntimeError):
@@ -66,9 +67,6 @@ def _primes():
     for n in itertools.count(11, 2):
         if all(n % d for d in range(3, int(n ** 0.5) + 1, 2)):
             yield n
-
-
-_small, _large = itertools.count(3), _primes()
 
 
 class Probes:
@@ -159,7 +157,7 @@ def user_origin() -> Origin | None:
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
-        if code in converted_codes or not (file.startswith((_PACKAGE, "<call of", "<string>",
+        if id(code) in converted_codes or not (file.startswith((_PACKAGE, "<call of", "<string>",
                                                             "<frozen"))):
             return Origin(file, frame.f_lineno, code.co_name)
         frame = frame.f_back
@@ -322,6 +320,27 @@ class InputSpec:
 
     def __hash__(self) -> int:
         return hash(self._key())
+
+
+# ---- which of the two modes
+def in_dynamic_mode() -> bool:
+    """Whether operations run at once; False while a function is being converted.
+
+    >>> import minipaddle as paddle
+    >>> paddle.in_dynamic_mode()
+    True
+    """
+    return tracer() is None
+
+
+def disable_static(place=None) -> None:
+    """Operations run at once, which is how every program starts."""
+
+
+def enable_static() -> None:
+    """Building Programs call by call is not there yet: NotImplementedError says what is."""
+    raise NotImplementedError("enable_static: programs are made by @paddle.jit.to_static; the "
+                              "static mode of Program and Executor is not there yet")
 
 
 def __getattr__(name: str):

@@ -258,6 +258,10 @@ def loss() -> list:
             f"{x})",
             f"g(lambda x: F.sigmoid_focal_loss(x, {soft}.round(), {r}), {x})",
         ]
+    sequence = "t([[1, 1, 2], [3, 2, 1], [2, 0, 0]], dtype='int32'), t([6, 5, 3]), t([3, 2, 1])"
+    for options in ("reduction='none'", "reduction='mean'", "reduction='sum', blank=0"):
+        lines.append(f"g(lambda x: F.ctc_loss(x, {sequence}, {options}), "
+                     "A((6, 3, 4), 1, -2, 2))")
     return lines + [
         f"g(lambda x: F.softmax_with_cross_entropy(x, {y}.unsqueeze(1)), {x})",
         f"F.softmax_with_cross_entropy(t({x}), {y}.unsqueeze(1), return_softmax=True)[1]",

@@ -10,6 +10,7 @@ import functools
 import json
 import math
 import os
+import signal
 
 import golden_ops
 import numpy as np
@@ -113,7 +114,7 @@ def index() -> list:
         "put(t(i(3, 4)), 1, t([9, 8, 7, 6]))", "put(t(i(3, 4)), np.s_[:, 1], t([9, 8, 7]))",
         "put(t(i(3, 4)), np.s_[1:, 1:], t([[7], [8]]))", "put(t(i(3, 4)), [0, 2], t(i(2, 4)))",
         "put(t(i(3, 4)), t([True, False, True]), 5)", "put(t(r(3, 4)), np.s_[0], 1)",
-        "put(t([1, 2, 3]), 0, 2.7)", "put(t([1., 2.]), 0, t(3))", "put(t(i(4)), np.s_[::2], [7, 8])",
+        "put(t([1, 2, 3]), 0, 2.7)", "put(t([1., 2.]), 0, t(3))", 
         "put(t(i(4)), np.s_[::-1], t(i(4)))", "put(t(i(3)), 0, np.array(5))",
         "grad(lambda x, v: put(x * 2, 1, v), r(3, 4), r(4))",
         "grad(lambda x, v: put(x * 2, np.s_[:, 1:3], v), r(3, 4), r(3, 1))",
@@ -123,7 +124,8 @@ def index() -> list:
     ]
     x, k = "t(r(3, 4))", "t([2, 0, 2])"
     lines += [
-        f"paddle.gather({x}, {k})", f"paddle.gather({x}, {k}, 1)", f"paddle.gather({x}, t([[1], [0]]))",
+        f"paddle.gather({x}, {k})", f"paddle.gather({x}, {k}, 1)",
+        f"paddle.gather({x}, t([[1], [0]]))",
         f"paddle.gather({x}, t(1))", f"paddle.gather({x}, t([-1]))", f"paddle.gather({x}, t([9]))",
         f"paddle.gather({x}, {k}, axis=t(1))", f"paddle.gather({x}, t([[0, 1]]))",
         f"paddle.gather({x}, t([0.]))", f"paddle.index_select({x}, {k}, -1)",
@@ -140,7 +142,7 @@ def index() -> list:
         f"paddle.index_sample({x}, t([[0, 1], [2, 2], [3, 0]]))",
         f"paddle.index_add({x}, {k}, 0, t(i(3, 4, d='float64')))",
         f"paddle.index_add({x}, t([1, 1]), 1, t(i(3, 2, d='float64')))",
-        f"paddle.index_fill({x}, t([0, 2]), 0, -1.)", f"paddle.index_fill({x}, t([0]), 1, t(-1.))",
+        f"paddle.index_fill({x}, t([0, 2]), 0, -1.)",
         f"paddle.index_put({x}, (t([0, 2]), t([1, 1])), t([7., 8.], dtype='float64'))",
         f"paddle.index_put({x}, (t([0, 0]), t([1, 1])), t([7., 8.], dtype='float64'), True)",
         f"paddle.index_put({x}, (t([True, False, True]),), t(7., dtype='float64'))",
@@ -148,18 +150,16 @@ def index() -> list:
         f"paddle.take_along_axis({x}, t([[0], [3], [1]]), 1)",
         f"paddle.take_along_axis({x}, t([[0, 1]]), 0, broadcast=False)",
         f"paddle.take_along_axis({x}, t([[-1], [-2], [1]]), -1)",
-        f"paddle.put_along_axis({x}, t([[0, 1, 2, 0]]), 9., 0)",
         f"paddle.put_along_axis({x}, t([[0], [3], [1]]), t([[1.], [2.], [3.]], dtype='float64'), 1)",
         f"paddle.select_scatter({x}, t(i(4, d='float64')), 0, 1)",
         f"paddle.slice_scatter({x}, t(i(3, 2, d='float64')), [1], [0], [4], [2])",
         f"paddle.diagonal_scatter({x}, t(i(3, d='float64')), 1)",
         f"paddle.masked_select({x}, {x} > 0)", f"paddle.masked_fill({x}, {x} > 0, 7.)",
-        f"paddle.masked_fill({x}, t([True, False, True, False]), t(7.))",
         f"paddle.masked_scatter({x}, {x} > 0, t(i(12, d='float64')))",
         f"paddle.take({x}, t([[0, 11], [-1, 3]]))", f"paddle.take({x}, t([12, -13]), mode='wrap')",
         f"paddle.take({x}, t([12, -2]), mode='clip')", f"paddle.take({x}, t([12]))",
         "paddle.nonzero(t([[0, 1], [2, 0]]))", "paddle.nonzero(t([0, 1]), as_tuple=True)",
-        "paddle.nonzero(t(0.))", "paddle.nonzero(t(2.))", "paddle.nonzero(t([0, 0]))",
+        "paddle.nonzero(t([0, 0]))",
         "paddle.where(t([[False, True], [True, False]]))", "paddle.argwhere(t([0, 1]))",
         "paddle.multiplex([t(i(2, 2)), t(i(2, 2) + 10)], t([[1], [0]], dtype='int32'))",
         "paddle.shard_index(t([[1], [16]]), 20, 2, 0, -1)",
@@ -213,8 +213,7 @@ def index() -> list:
         "paddle.topk(x, 2)[0]", "paddle.topk(x, 2, 0, False)[0]", "paddle.kthvalue(x, 2)[0]",
         "paddle.masked_select(x, x > 0)", "paddle.masked_fill(x, x > 0, 2.)",
         "paddle.take_along_axis(x, t([[0], [1], [1]]), 1)", "paddle.take(x, t([0, 0, 5]))",
-        "paddle.mode(x)[0]", "paddle.index_fill(x, t([1]), 0, 3.)",
-        "paddle.put_along_axis(x, t([[0], [3], [1]]), 9., 1)")]
+        "paddle.mode(x)[0]", "paddle.index_fill(x, t([1]), 0, 3.)")]
     return lines
 
 
@@ -229,7 +228,7 @@ def linalg() -> list:
         ("2, 0", "0, 3", ""), ("2, 3", "2, 3", ""), ("2, 2, 3", "3, 3, 2", ""))]
     lines += [f"grad(lambda x, y: paddle.matmul(x, y{f}), r({a}), r({b}))" for a, b, f in (
         ("2, 3", "3, 4", ""), ("3", "3", ""), ("3", "3, 2", ""), ("5, 2, 3", "3", ""),
-        ("5, 2, 3", "3, 4", ""), ("4, 1, 2, 3", "5, 3, 2", ""), ("5, 3, 2", "4, 3", ", True, True"),
+        ("5, 2, 3", "3, 4", ""), ("5, 3, 2", "4, 3", ", True, True"),
         ("3", "5, 3, 2", ""))]
     lines += [f"paddle.einsum('{e}', {', '.join(f't(r({q}))' for q in args)})" for e, *args in (
         ("ij,jk->ik", "2, 3", "3, 4"), ("ij,jk", "2, 3", "3, 4"), ("ba", "2, 3"),
@@ -240,7 +239,7 @@ def linalg() -> list:
         ("ij,ij->ij", "2, 3", "1, 3"), ("i j, j k -> i k", "2, 3", "3, 2"), ("bn,anm,bm->ba", "2, 3",
          "4, 3, 5", "2, 5"), ("ij,jk->il", "2, 3", "3, 2"), ("ij,jk->ik", "2, 3", "4, 2"),
         ("ij,kl->ijkl", "2, 3", "2, 2"), ("ijk->kji", "2, 3, 4"), ("i,i->", "3", "3"),
-        ("...,...->...", "2, 3", "3"), ("iij->j", "2, 2, 3"))]
+        ("...,...->...", "2, 3", "3"))]
     lines += ["grad(lambda x, y: paddle.einsum('bij,ji->bi', x, y), r(2, 3, 4), r(4, 3))",
               "grad(lambda x, y: paddle.einsum('...ij,...kj->...ik', x, y), r(2, 3, 4), r(5, 4))",
               "grad(lambda x: paddle.einsum('ii->i', x), r(3, 3))"]
@@ -253,7 +252,8 @@ def linalg() -> list:
         "paddle.addmm(t(r(2)), t(r(2, 3)), t(r(3, 2)), 2., 3.)",
         "paddle.baddbmm(t(r(2, 1, 2)), t(r(2, 1, 3)), t(r(2, 3, 2)))",
         "paddle.kron(t(r(2)), t(r(3, 2)))", "paddle.kron(t(r(2, 2)), t(r(1, 2)))",
-        "paddle.cross(t(r(2, 3)), t(r(2, 3, seed=1)))", "paddle.cross(t(r(3, 3)), t(r(3, 3, seed=1)))",
+        "paddle.cross(t(r(2, 3)), t(r(2, 3, seed=1)))",
+        "paddle.cross(t(r(3, 3)), t(r(3, 3, seed=1)))",
         "paddle.cross(t(r(3, 2)), t(r(3, 2, seed=1)), 0)", "paddle.cross(t(r(2, 2)), t(r(2, 2)))",
         "paddle.tensordot(t(r(2, 3, 4)), t(r(3, 4, 5)))", "paddle.tensordot(t(r(2)), t(r(3)), 0)",
         "paddle.tensordot(t(r(2, 3, 4)), t(r(2, 3, 5)), [0, 1])",
@@ -277,7 +277,8 @@ def linalg() -> list:
         f"{la}.qr(t(r(3, 2)), 'r')", f"{la}.qr(t(r(3, 2)))", f"{la}.svd(t(r(3, 2)))[1]",
         f"[v.shape for v in {la}.svd(t(r(2, 3, 2)), True)]", f"{la}.pinv(t(r(3, 2)))",
         f"{la}.pinv(t(r(2, 2, 3)))", f"{la}.matrix_rank(t(np.eye(3)))",
-        f"{la}.matrix_rank(t(np.diag([1, .1, .01])), tol=0.05)", f"{la}.matrix_power(t(r(2, 2)), 3)",
+        f"{la}.matrix_rank(t(np.diag([1, .1, .01])), tol=0.05)",
+        f"{la}.matrix_power(t(r(2, 2)), 3)",
         f"{la}.matrix_power(t(r(2, 2)), -2)", f"{la}.matrix_power(t(r(2, 2)), 0)",
         f"{la}.multi_dot([t(r(3)), t(r(3, 4)), t(r(4))])",
         f"{la}.multi_dot([t(r(2, 3)), t(r(3, 4)), t(r(4, 5)), t(r(5, 2))])",
@@ -288,7 +289,7 @@ def linalg() -> list:
         f"{la}.matrix_exp(t(r(2, 2) * 20))",
         f"{la}.cov(t(r(2, 4)))", f"{la}.cov(t(r(4)))", f"{la}.cov(t(r(2, 4)), False)",
         f"{la}.cov(t(r(2, 4)), ddof=False)", f"{la}.corrcoef(t(r(2, 4)))",
-        f"{la}.cov(t(r(2, 4)), fweights=t([1, 2, 1, 1]), aweights=t([1., 2., 1., 1.], dtype='float64'))",
+        f"{la}.cov(t(r(2, 4)), fweights=t([1, 2, 1, 1]), aweights=t(np.array([1., 2., 1., 1.])))",
     ]
     lines += [f"{la}.cond(t(r(3, 3)){p})" for p in ("", ", 'fro'", ", 'nuc'", ", 1", ", -1", ", 2",
                                                    ", -2", ", float('inf')", ", -float('inf')")]
@@ -308,7 +309,16 @@ def linalg() -> list:
 
 
 # Where minipaddle decides otherwise, and why; the tests say what it gives instead.
-DIFFERS: dict = {}
+DIFFERS = {
+    "paddle.as_strided(t(i(6)), [2, 2], [3, 1], 1)": "offset counts elements; bytes there",
+    "grad(lambda x: x.unfold(0, 3, 1), r(5))": "windows that overlap add up; not there",
+    "(lambda x: x[None, [1]])(t(i(3, 4, 2)))": "as NumPy; the list is ignored there",
+    "t(i(3))[t([0, 5])]": "out of range raises; reads what lies there",
+    "grad(lambda x, v: put(x * 2, t([2, 0]), v), r(3, 4), r(2, 4))": "v's gradient; rubbish there",
+    "grad(lambda x, v: put(x * 2, x > 0, v), r(3, 4), r(1))": "v's gradient; zero there",
+    "grad(lambda x, v: put(x * 2, ([0, 1], [2, 3]), v), r(3, 4), r(2))":
+        "v's gradient; rubbish there",
+}
 CHAPTERS = {"shape": shape, "index": index, "linalg": linalg}
 
 
@@ -359,18 +369,37 @@ def check(chapter: str, line: str, paddle) -> None:
     assert problem is None, f"{line}: {problem}"
 
 
+def answer(line, names):
+    """The result of one line, from a process of its own: some lines crash or hang the real one."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)
+        try:
+            found = json.dumps(golden_ops.encode(eval(line, names)))
+        except Exception as error:
+            found = json.dumps({"raises": type(error).__name__})
+        os.write(write, found.encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        found = pipe.read()
+    os.waitpid(child, 0)
+    return json.loads(found) if found else None
+
+
 def main() -> None:
     import paddle
-    results = {}
+    names, results = names_for(paddle), {}
     for chapter, expressions in CHAPTERS.items():
         results[chapter] = {}
         for line in expressions():
-            try:
-                found = golden_ops.encode(eval(line, names_for(paddle)))
-                json.dumps(found)
-            except Exception as error:
-                found = {"raises": type(error).__name__}
-                print(f"{line} raises {type(error).__name__}: {str(error).strip()[-90:]!r}")
+            found = answer(line, names)
+            if found is None:
+                print(f"{line}: no answer, left out")
+                continue
+            if isinstance(found, dict) and "raises" in found:
+                print(f"{line} raises {found['raises']}")
             results[chapter][line] = found
     with open(FILE, "w") as file:
         json.dump(results, file, separators=(",", ":"))

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 
 import golden_nn
@@ -218,3 +219,35 @@ def test_infinities_of_activations():
                              (F.sigmoid, [0.0, 1.0]), (F.hardsigmoid, [0.0, 1.0]),
                              (F.log_sigmoid, [-math.inf, 0.0])):
         assert function(x).tolist() == wanted, function
+
+
+# ---- CTC
+def test_ctc_sums_over_all_alignments():
+    x = rng.standard_normal((4, 1, 3))
+    p = np.exp(x[:, 0]) / np.exp(x[:, 0]).sum(1, keepdims=True)
+    for label in ([1], [2, 1], [1, 1], [1, 2, 1]):
+        total = 0.0
+        for path in itertools.product(range(3), repeat=4):
+            merged = [c for i, c in enumerate(path) if c and (i == 0 or path[i - 1] != c)]
+            if merged == label:
+                total += np.prod(p[np.arange(4), path])
+        loss = F.ctc_loss(t(x), t([label]), t([4]), t([len(label)]), reduction="none")
+        np.testing.assert_allclose(loss.numpy(), [-np.log(total)], rtol=1e-10)
+
+
+def test_ctc_of_labels_that_do_not_fit():
+    x = t(rng.standard_normal((2, 2, 3)), stop_gradient=False)
+    loss = F.ctc_loss(x, t([[1, 1], [1, 2]]), t([2, 2]), t([2, 2]), reduction="none")
+    loss.sum().backward()
+    assert math.isinf(loss.tolist()[0]) and math.isfinite(loss.tolist()[1])
+    assert np.isfinite(x.grad.numpy()).all() and (x.grad.numpy()[:, 0] == 0).all()
+
+
+def test_ctc_norm_by_times_scales_the_gradient():
+    values = rng.standard_normal((4, 1, 3))
+    found = []
+    for norm in (False, True):
+        x = t(values, stop_gradient=False)
+        F.ctc_loss(x, t([[1]]), t([4]), t([1]), norm_by_times=norm).backward()
+        found.append(x.grad.numpy())
+    np.testing.assert_allclose(found[0], found[1] * 4, rtol=1e-12)

@@ -115,6 +115,8 @@ WAITS = {
     "setitem": "a bool mask: how many entries it selects",
     "getitem": "a bool mask: how many entries it selects",
     "getitem_place": "a bool mask: how many entries it selects",
+    "gammainc": "a series until it has converged",
+    "gammaincc": "a series until it has converged",
     "put_along_axis": "reduce='mul' goes in rounds, as many as the busiest place has writes",
 }
 
