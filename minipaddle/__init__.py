@@ -47,7 +47,7 @@ _CHAPTERS = ("ops_math", "ops_reduce", "ops_create", "ops_random", "ops_shape", 
              "ops_linalg", "ops_nn")
 
 
-_PARENTS = {dotted.rpartition(".")[0] for dotted in _DOTTED} - {""}
+_PARENTS = {_DOTTED[dotted.rpartition(".")[0]] for dotted in _DOTTED if "." in dotted}
 
 
 class _DottedFinder(importlib.abc.MetaPathFinder):
@@ -128,8 +128,6 @@ def __getattr__(name: str):
 
 sys.meta_path.insert(0, _DottedFinder)
 for _name in _CHAPTERS:
-    if importlib.util.find_spec(f"{__name__}.{_name}") is None: continue  # DEV
     importlib.import_module(f"{__name__}.{_name}")
 for _name in _EAGER:
-    if importlib.util.find_spec(f"{__name__}.{_DOTTED[_name]}") is None: continue  # DEV
     globals()[_name] = _submodule(_name)

@@ -181,6 +181,9 @@ def trace(function, name, args, kwargs, tensors, specs, layer=None) -> ConcreteP
     kept = [function, layer, [g.kept for g in tracer.guards]]
     written = {e.key for e, _, _ in finals}
     guards = [g for g in tracer.guards if _guarded(g, written, finals)]
+    for g in guards:
+        if g.kind == "object":
+            g.without(written)
     made = ConcreteProgram(program, template, kept, guards, name)
     made.replays = replays
     made.count = len(program.outputs)
@@ -190,12 +193,12 @@ def trace(function, name, args, kwargs, tensors, specs, layer=None) -> ConcreteP
 
 def _guarded(g, written, finals) -> bool:
     """Whether what was read must stay as it was: not what the Program itself writes."""
-    if (g.kind, id(g.owner), g.name) in written or g.kind == "cell" and (
-            "cell", id(g.owner)) in written:
-        return False
-    return ("box", id(g.value)) not in written and not any(
-        isinstance(e, BoxEntry) and g.kind != "object" and e.owner == g.value and
-        type(e.owner) is type(g.value) for e, _, _ in finals if isinstance(e, BoxEntry))
+    if g.kind == "object":
+        return True
+    key = ("cell", id(g.owner)) if g.kind == "cell" else ("global", id(g.owner), g.name)
+    return key not in written and not any(
+        isinstance(e, BoxEntry) and type(e.owner) is type(g.value) and e.owner == g.value
+        for e, _, _ in finals)
 
 
 def _output(tracer, x) -> Value:
@@ -273,6 +276,7 @@ class StaticFunction:
         self.program_cache = ProgramCache()
         self._last: ConcreteProgram | None = None
         self._layer = None              # the Layer whose forward this replaced
+        self._known: dict = {}          # shapes and dtypes of tensors -> their Program
         functools.update_wrapper(self, function)
         try:
             self.__signature__ = inspect.signature(function)
@@ -323,10 +327,27 @@ class StaticFunction:
             return jit_runtime.call(self.dygraph_function)(*args, **kwargs)
         if not _enabled:
             return self.dygraph_function(*args, **kwargs)
+        if not kwargs and len(args) == self._plain and local.amp is None:
+            # tensors alone, and seen before: nothing to take apart
+            try:
+                key = (*[(t._data.shape, t._data.dtype, t.stop_gradient) for t in args],
+                       core.default_float(), core.current_place())
+            except AttributeError:
+                key = None
+            program = self._known.get(key)
+            if program is not None and program.holds():
+                self._last = program
+                return program(args)
+        else:
+            key = None
         args, kwargs = self._bind(args, kwargs)
         tensors: list = []
         template = flatten(args, tensors), flatten(kwargs, tensors)
         program = self._program(template, tensors)
+        if key is not None and len(tensors) == len(args):
+            if len(self._known) > 256:
+                self._known.clear()
+            self._known[key] = program
         return program(tensors)
 
     def _bind(self, args, kwargs):
@@ -351,7 +372,8 @@ class StaticFunction:
                             specs, self._instance)
             self.program_cache.add(key, program)
         if len(row) == 16:
-            changed = ", ".join(str(g.name) for g in row[-1].guards if not g.holds())
+            changed = ", ".join(g.changed() if g.kind == "object" else g.name
+                                for g in row[-2].guards if not g.holds())
             warnings.warn(f"{self._function.__name__} was converted more than 16 times for the "
                           f"same kinds of arguments; what keeps changing: {changed}", stacklevel=3)
         self._last = program

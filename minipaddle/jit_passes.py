@@ -676,7 +676,7 @@ class Regions(Pass):
             begin = ast.copy_location(ast.Assign(targets=[target], value=load(item, at)), at)
             body = [begin, *body]
             name = self.context.name(f"body_{line}")
-            if isinstance(target, ast.Name) and not (target.id in state):
+            if isinstance(target, ast.Name) and target.id not in state:
                 body, item = body[1:], target.id
             out = [_region(name, [item, *state], body, state, at)]
             args = [self.reader(maybe).visit(s.iter), load(name, at), _state(state, bound, at),

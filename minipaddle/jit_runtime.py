@@ -12,6 +12,7 @@ import functools
 import inspect
 import itertools
 import math
+import operator
 import sys
 import types
 
@@ -875,22 +876,12 @@ class Conversion(Tracer):
         if state is None:
             return
         self.seen.add(id(owner))
-        self.guards.append(Guard("object", owner, None, _snapshot(owner), owner))
+        self.guards.append(ObjectGuard(owner))
         if isinstance(owner, Layer):
             self.layers[id(owner)] = owner
 
 
-def _snapshot(owner):
-    state = owner.__dict__
-    plain = {k: v for k, v in state.items() if type(v) in _PLAIN}
-    if isinstance(owner, Layer):
-        for group in ("_parameters", "_sub_layers", "_forward_pre_hooks", "_forward_post_hooks"):
-            plain[group] = tuple(map(id, state.get(group, {}).values()))
-    return plain
-
-
 _PLAIN = (int, float, bool, str, type(None), tuple)
-_SMALL = (list, dict, set)
 
 
 def _is_plain(v, depth=0) -> bool:
@@ -906,40 +897,68 @@ def _is_plain(v, depth=0) -> bool:
 class Guard:
     """Something read from outside while tracing, and what it was."""
 
-    __slots__ = ("kind", "owner", "name", "value", "plain", "key", "kept")
-
     def __init__(self, kind, owner, name, value, kept) -> None:
         self.kind, self.owner, self.name, self.kept = kind, owner, name, kept
-        self.plain = kind != "object" and _is_plain(value)
-        if self.plain and isinstance(value, (list, dict)):
-            value = value.copy()
-        self.value = value
-        self.key = (kind, id(owner), name)
+        self.plain = _is_plain(value)
+        self.value = value.copy() if self.plain and isinstance(value, (list, dict)) else value
 
     def holds(self) -> bool:
         if self.kind == "global":
             now = self.owner.get(self.name, MISSING)
-        elif self.kind == "cell":
+        else:
             try:
                 now = self.owner.cell_contents
             except ValueError:
                 now = MISSING
-        else:
-            state = self.owner.__dict__
-            for k, v in self.value.items():
-                if k[0] == "_" and k in _GROUPS and type(v) is tuple and k in state:
-                    if tuple(map(id, state[k].values())) != v:
-                        return False
-                    continue
-                now = state.get(k, MISSING)
-                if now is not v and (type(now) is not type(v) or now != v):
-                    return False
-            return True
-        if now is self.value and not isinstance(now, (list, dict)):
-            return True
         if not self.plain:
             return now is self.value
         return type(now) is type(self.value) and now == self.value
+
+
+class ObjectGuard:
+    """The plain attributes of an object; of a Layer also which parts and hooks it has."""
+
+    kind, name = "object", None
+
+    def __init__(self, owner) -> None:
+        self.owner = self.kept = self.value = owner
+        state = owner.__dict__
+        self.names = [k for k, v in state.items() if type(v) in _PLAIN]
+        self.groups = [g for g in _GROUPS if isinstance(state.get(g), dict)]
+        self.read()
+
+    def read(self) -> None:
+        names, state = self.names, self.owner.__dict__
+        self.get = operator.itemgetter(*names, *names[:1]) if names else None
+        self.values = self.get(state) if names else ()
+        self.types = tuple(map(type, self.values))
+        self.ids = [tuple(map(id, state[g].values())) for g in self.groups]
+
+    def without(self, written) -> None:
+        """Do not look at attributes that the Program writes itself."""
+        self.names = [n for n in self.names if ("attr", id(self.owner), n) not in written]
+        self.read()
+
+    def holds(self) -> bool:
+        state = self.owner.__dict__
+        try:
+            if self.get is not None:
+                now = self.get(state)
+                if now != self.values or tuple(map(type, now)) != self.types:
+                    return False
+            for g, ids in zip(self.groups, self.ids):
+                if tuple(map(id, state[g].values())) != ids:
+                    return False
+        except KeyError:
+            return False
+        return True
+
+    def changed(self) -> str:
+        """The name of an attribute that is not what it was."""
+        for n, v in zip(self.names, self.values):
+            if self.owner.__dict__.get(n, MISSING) != v:
+                return f"{type(self.owner).__name__}.{n}"
+        return f"the parts of {type(self.owner).__name__}"
 
 
 _GROUPS = ("_parameters", "_sub_layers", "_forward_pre_hooks", "_forward_post_hooks")

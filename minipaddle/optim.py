@@ -11,7 +11,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from .core import (F16, F32, Tensor, asarray, asnumpy, no_grad, place_of, share, to_tensor,
+from .core import (F16, F32, Tensor, asarray, asnumpy, no_grad, place_of, share,
                    tracer, written, xp_of)
 from .lr import LRScheduler
 from .regularizer import L2Decay, WeightDecayRegularizer
@@ -21,7 +21,7 @@ __all__ = ["ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Lamb", "Mo
 
 # Elements updated at a time on the CPU: a rule passes over its arrays about ten times, which
 # goes from the cache when they are short.
-BLOCK = 1 << 16
+BLOCK = 1 << 17
 
 Kind = namedtuple("Kind", "dtype place factor regularizer clips extra")
 Slot = namedtuple("Slot", "bucket index view settings")
