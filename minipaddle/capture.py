@@ -560,6 +560,26 @@ class Region:
     def __init__(self, block) -> None:
         self.block, self.outs, self.error, self.log, self.finals = block, None, None, Log(), {}
 
+    def final(self, x):
+        """A tensor or container as the region left it, before what it wrote was undone."""
+        if isinstance(x, Variable):
+            return self.finals.get(("handle", id(x)), x)
+        if isinstance(x, (list, dict, set)):
+            return self.finals.get(("box", id(x)), x)
+        return x
+
+    def final_deep(self, x):
+        """The same for everything in it."""
+        y = self.final(x)
+        if isinstance(y, (list, tuple, dict)) and getattr(y, "symbolic", None) is None:
+            parts = list(y.values()) if isinstance(y, dict) else list(y)
+            new = [self.final_deep(p) for p in parts]
+            if any(a is not b for a, b in zip(parts, new)):
+                if isinstance(y, dict):
+                    return {**y, **dict(zip(y, new))}
+                return type(y)(*new) if hasattr(y, "_fields") else type(y)(new)
+        return y
+
 
 # ---- the tracer
 class Tracer:
@@ -941,6 +961,12 @@ class Tracer:
 
     def assign(self, x, v: Value) -> None:
         """Make v the value of a tensor that is written in place, and of its views."""
+        for r in getattr(x, "_others", ()):
+            if r() is not None:
+                raise StaticError(
+                    f"this tensor is written in place{where()}, and another name may mean the same "
+                    "tensor, depending on a condition that is known at run time only; write into "
+                    "a clone()")
         self.put(x, v)
         base = getattr(x, "_view_of", None)
         if base is not None:
@@ -1111,6 +1137,15 @@ def _viewed(base, result, op, attrs) -> None:
     if len(views) > 32:
         views[:] = [v for v in views if v[0]() is not None]
     views.append((weakref.ref(result), op, attrs))
+
+
+def may_be(out, sources) -> None:
+    """Note that a result is one of several tensors, which one being known at run time only."""
+    if not isinstance(out, Variable) or isinstance(out, Scalar):
+        return
+    for x in sources:
+        for t, other in ((out, x), (x, out)):
+            t.__dict__.setdefault("_others", []).append(weakref.ref(other))
 
 
 def _signature(values):

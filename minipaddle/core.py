@@ -8,6 +8,7 @@ walk back.
 from __future__ import annotations
 
 import functools
+import types
 
 import numpy as np
 
@@ -119,8 +120,10 @@ class Op:
             self.composite is None or all(self.keeps))
         # The vjp called with what it names, from a node n; `straight` is for the usual node,
         # whose kept inputs are tensors.
+        # Both are compiled when first called, which spares most of them at import.
         args = ", ".join(slots[n] for n in wants)
-        self.adapter = eval(f"lambda vjp, F, g, n, need, i, out, r: vjp(F, g, {args})")
+        self.adapter = self._later(
+            "adapter", f"lambda vjp, F, g, n, need, i, out, r: vjp(F, g, {args})")
         self.straight = None
         if self.vjp and not self.lists and not any(k and n in self.optional
                                                    for k, n in zip(self.keeps, self.inputs)):
@@ -128,11 +131,18 @@ class Op:
                 slots[n] = f"n.ins[{k}]._data if n.ins[{k}]._storage is None else n.checked({k})"
             slots["out"] = "n.out if n.storage.stamp <= n.serial else n.checked_out()"
             args = ", ".join(slots[n] for n in wants)
-            self.straight = eval(f"lambda F, g, n, need: vjp(F, g, {args})", {"vjp": self.vjp})
+            self.straight = self._later("straight", f"lambda F, g, n, need: vjp(F, g, {args})")
         # The calls know what was read off here, so they are made anew.
         self.call = self.scope["_call"] = _make_call(self)
         for method, swapped in self.operators:
             setattr(Tensor, method, _make_operator(self, swapped))
+
+    def _later(self, name: str, text: str):
+        def first(*args):
+            made = eval(text, {"vjp": self.vjp})
+            setattr(self, name, made)
+            return made(*args)
+        return first
 
     def call_composite(self, F, tensors, attrs, residuals):
         """Run the composite definition: it may name inputs, attributes and random residuals."""
@@ -296,6 +306,9 @@ def _inplace_form(function, name):
     return changed
 
 
+_codes: dict = {}
+
+
 def _public_function(record):
     """The function users call. Its text is generated, so that Python itself binds arguments."""
     f, names = record.forward, list(record.names)
@@ -313,11 +326,12 @@ def _public_function(record):
     call = "_call({0}, ({1}))"
     if record.lists or len(record.inputs) not in (1, 2):
         call = "_call([{0}], ({1}))"
-    python = record.name if record.name.isidentifier() else "op"
-    text = f"def {python}({', '.join(params)}):\n    return {call.format(inputs, attrs)}\n"
-    scope = record.scope
-    exec(compile(text, f"<call of {record.name}>", "exec"), scope)
-    function = scope[python]
+    text = f"def call({', '.join(params)}):\n    return {call.format(inputs, attrs)}\n"
+    code = _codes.get(text)
+    if code is None:                                # many ops have the same parameters
+        code = _codes[text] = compile(text, "<call of an op>", "exec").co_consts[0]
+    function = types.FunctionType(code.replace(co_name=record.name), record.scope, record.name)
+    function.__qualname__ = record.name
     if record.star or keywords:
         function.__defaults__ = f.__defaults__
         function.__kwdefaults__ = {**(f.__kwdefaults__ or {}),

@@ -181,10 +181,11 @@ def main(epochs: int = 12, seed: int = 0, folder: str = "demo_output") -> int:
     print(f"held-out accuracy {100 * accuracy:.2f} % ({round(accuracy * len(test))} of "
           f"{len(test)}) after {time.perf_counter() - began:.1f} s")
 
-    path = convert(net, folder)
     images = np.stack([image for image, _ in Digits("test", transform=SCALE)])
+    net.eval()
     with paddle.no_grad():
         scores = net(paddle.to_tensor(images)).numpy()
+    path = convert(net, folder)         # afterwards the network itself runs the program, too
     answers = infer_in_new_process(path, images, folder)
     difference = float(np.abs(answers - scores).max())
     print(f"converted to a static program, saved as {path}, reloaded in a new process: "

@@ -181,13 +181,10 @@ def trace(function, name, args, kwargs, tensors, specs, layer=None) -> ConcreteP
     kept = [function, layer, [g.kept for g in tracer.guards]]
     written = {e.key for e, _, _ in finals}
     guards = [g for g in tracer.guards if _guarded(g, written, finals)]
-    for g in guards:
-        if g.kind == "object":
-            g.without(written)
     made = ConcreteProgram(program, template, kept, guards, name)
     made.replays = replays
     made.count = len(program.outputs)
-    _owners(tracer, finals)
+    made.guards += _owners(tracer, finals)
     return made
 
 
@@ -230,8 +227,12 @@ def _writes(tracer, finals, handles, leaves) -> list:
     return replays
 
 
-def _owners(tracer, finals) -> None:
-    """Let state be read from where it lives, so that a tensor put there later is seen."""
+def _owners(tracer, finals) -> list:
+    """Let state be read from where it lives, so that a tensor put there later is seen.
+
+    Returns guards for what the function itself replaces at every call.
+    """
+    guards = []
     for layer in tracer.layers.values():
         for group in (layer._parameters, layer._buffers):
             for name, t in group.items():
@@ -242,6 +243,8 @@ def _owners(tracer, finals) -> None:
         old = entry.old
         if isinstance(old, Tensor) and id(old) in tracer.states and hasattr(entry, "name"):
             tracer.states[id(old)].get = entry.read
+            guards.append(jit_runtime.StateGuard(tracer.states[id(old)]))
+    return guards
 
 
 def _locate(error) -> None:

@@ -6,7 +6,8 @@ hold.
 """
 from __future__ import annotations
 
-from .capture import (_KINDS, ABSENT, MISSING, Mismatch, TracedList, Variable, ops, where)
+from .capture import (_KINDS, ABSENT, MISSING, Mismatch, TracedList, Variable, may_be, ops,
+                      where)
 from .core import Tensor
 from .static import StaticError, Value, _Undefined, undefined
 
@@ -75,6 +76,9 @@ class Merge:
         self.tracer, self.regions, self.pairs = tracer, regions, []
 
     def __call__(self, a, b, name):
+        if a is b:
+            return a
+        a, b = self.regions[0].final(a), self.regions[1].final(b)
         if a is b or (isinstance(a, Variable) and isinstance(b, Variable) and a._data is b._data):
             return a
         if a is MISSING or b is MISSING:
@@ -153,7 +157,9 @@ class Merge:
                 tracer.block = old
         self.pairs.append((*lifted, value))
         value.block = tracer.block
-        return tracer.wrap(value)
+        out = tracer.wrap(value)
+        may_be(out, [x for x in (a, b) if isinstance(x, Variable)])
+        return out
 
     def refuse(self, a, b, name):
         raise Different(
@@ -415,7 +421,8 @@ class Loop:
                 outs, finals = list(state), {}
                 do.outs = None
             else:
-                outs, finals = do.outs, do.finals
+                do.outs = outs = [do.final_deep(x) for x in do.outs]
+                finals = do.finals
             changed = False
             if do.error is None:
                 for i, out in enumerate(outs):

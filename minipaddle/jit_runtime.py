@@ -925,19 +925,11 @@ class ObjectGuard:
         state = owner.__dict__
         self.names = [k for k, v in state.items() if type(v) in _PLAIN]
         self.groups = [g for g in _GROUPS if isinstance(state.get(g), dict)]
-        self.read()
-
-    def read(self) -> None:
-        names, state = self.names, self.owner.__dict__
+        names = self.names
         self.get = operator.itemgetter(*names, *names[:1]) if names else None
         self.values = self.get(state) if names else ()
         self.types = tuple(map(type, self.values))
         self.ids = [tuple(map(id, state[g].values())) for g in self.groups]
-
-    def without(self, written) -> None:
-        """Do not look at attributes that the Program writes itself."""
-        self.names = [n for n in self.names if ("attr", id(self.owner), n) not in written]
-        self.read()
 
     def holds(self) -> bool:
         state = self.owner.__dict__
@@ -959,6 +951,19 @@ class ObjectGuard:
             if self.owner.__dict__.get(n, MISSING) != v:
                 return f"{type(self.owner).__name__}.{n}"
         return f"the parts of {type(self.owner).__name__}"
+
+
+class StateGuard:
+    """A tensor that an attribute holds, and each call replaces: it must stay one of its kind."""
+
+    kind, name, kept = "state", "the state", None
+
+    def __init__(self, state) -> None:
+        self.state, self.type = state, (state.tensor._data.shape, state.tensor._data.dtype)
+
+    def holds(self) -> bool:
+        t = self.state.read()
+        return isinstance(t, Tensor) and (t._data.shape, t._data.dtype) == self.type
 
 
 _GROUPS = ("_parameters", "_sub_layers", "_forward_pre_hooks", "_forward_post_hooks")

@@ -16,6 +16,13 @@ from .layer import (Layer, LayerDict, LayerList, ParamAttr, ParameterDict,  # no
 from .ops_conv import ints
 
 
+def __getattr__(name: str):
+    if name == "utils":                             # it builds on this module
+        import importlib
+        return importlib.import_module(__package__ + ".nn_utils")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 # ---- layers that hold the options of a function
 def _layer(name: str, function, params: str, doc: str, example: str, result: str = "",
            shown=None, inputs: str = "x") -> type:

@@ -56,7 +56,7 @@ def weight_norm(layer: Layer, name: str = "weight", dim: int | None = 0) -> Laye
     >>> import minipaddle as paddle
     >>> conv = paddle.nn.utils.weight_norm(paddle.nn.Conv2D(3, 5, 3))
     >>> list(conv.state_dict()), conv.weight_g.shape
-    (['bias', 'weight_g', 'weight_v'], [5])
+    (['bias', 'weight_v', 'weight_g'], [5])
     """
     if any(isinstance(h, _WeightNorm) and h.name == name
            for h in layer._forward_pre_hooks.values()):
@@ -69,8 +69,8 @@ def weight_norm(layer: Layer, name: str = "weight", dim: int | None = 0) -> Laye
     with no_grad():
         g = Parameter(_norms(weight, hook.dim)._data)
         v = Parameter(weight._data)
-    layer.add_parameter(name + "_g", g)
     layer.add_parameter(name + "_v", v)
+    layer.add_parameter(name + "_g", g)
     hook(layer, None)
     layer.register_forward_pre_hook(hook)
     return layer

@@ -81,10 +81,11 @@ def test_a_wrong_reloaded_model_ends_with_an_error(tmp_path, monkeypatch, capsys
 @on_host
 def test_the_new_process_knows_only_the_saved_files(tmp_path):
     net = demo.DigitNet()
-    path = demo.convert(net, str(tmp_path))
+    net.eval()
     images = np.random.default_rng(0).uniform(-1, 1, [5, 1, 8, 8]).astype("float32")
     with paddle.no_grad():
         expected = net(paddle.to_tensor(images)).numpy()
+    path = demo.convert(net, str(tmp_path))
     np.testing.assert_allclose(demo.infer_in_new_process(path, images, str(tmp_path)), expected,
                                atol=1e-5)
 

@@ -80,15 +80,19 @@ def test_operators_take_arrays():
 # ---- einsum against NumPy's
 EQUATIONS = [
     ("ij,jk->ik", (2, 3), (3, 4)), ("ij,jk", (2, 3), (3, 4)), ("ij,kj->ik", (2, 3), (4, 3)),
-    ("ji,jk->ki", (3, 2), (3, 4)), ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)), ("ij,ij->", (2, 3), (2, 3)),
+    ("ji,jk->ki", (3, 2), (3, 4)), ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)),
+    ("ij,ij->", (2, 3), (2, 3)),
     ("bij,ji->bi", (2, 3, 4), (4, 3)), ("bhqd,bkhd->bhqk", (2, 2, 3, 4), (2, 5, 2, 4)),
     ("ij,jk,kl,lm->im", (2, 3), (3, 4), (4, 5), (5, 2)), ("i,j,k->kij", (2,), (3,), (4,)),
     ("...ij,...jk->...ik", (5, 2, 3), (3, 4)), ("...i,...i->...", (5, 2, 3), (2, 3)),
-    ("i...->...i", (2, 3, 4)), ("...ii->...i", (2, 3, 3)), ("iij->j", (3, 3, 2)), ("iii->i", (2, 2, 2)),
-    ("iij,jk->ik", (3, 3, 2), (2, 4)), ("ijk,k->ij", (2, 3, 4), (4,)), ("a,ab,b->", (2,), (2, 3), (3,)),
+    ("i...->...i", (2, 3, 4)), ("...ii->...i", (2, 3, 3)), ("iij->j", (3, 3, 2)),
+    ("iii->i", (2, 2, 2)),
+    ("iij,jk->ik", (3, 3, 2), (2, 4)), ("ijk,k->ij", (2, 3, 4), (4,)),
+    ("a,ab,b->", (2,), (2, 3), (3,)),
     ("bn,anm,bm->ba", (2, 3), (4, 3, 5), (2, 5)), ("abcd,cd->ab", (2, 2, 3, 4), (3, 4)),
     ("ijkl,ijkl->kl", (2, 3, 2, 2), (2, 3, 2, 2)), ("ij->ji", (2, 3)), ("ij->", (2, 3)), ("->", ()),
-    ("ab,ac,ad->abcd", (2, 2), (2, 3), (2, 4)), ("ij,jk->ik", (2, 0), (0, 4)), ("A,Ab->b", (2,), (2, 3)),
+    ("ab,ac,ad->abcd", (2, 2), (2, 3), (2, 4)), ("ij,jk->ik", (2, 0), (0, 4)),
+    ("A,Ab->b", (2,), (2, 3)),
     ("xy,yz,xz->", (2, 3), (3, 4), (2, 4)),
 ]
 
@@ -132,9 +136,11 @@ COMPOSED = {
     "cholesky upper": (lambda x: la.cholesky(spd(x), True), (3, 3)),
     "cholesky_solve": (lambda x: la.cholesky_solve(x[:, :1], la.cholesky(spd(x))), (3, 3)),
     "cholesky_inverse": (lambda x: la.cholesky_inverse(la.cholesky(spd(x))), (3, 3)),
-    "eigh": (lambda x: la.eigh(spd(x))[0], (3, 3)), "eigvalsh": (lambda x: la.eigvalsh(spd(x)), (3, 3)),
+    "eigh": (lambda x: la.eigh(spd(x))[0], (3, 3)),
+    "eigvalsh": (lambda x: la.eigvalsh(spd(x)), (3, 3)),
     "eigh vectors": (lambda x: la.eigh(spd(x))[1] ** 2, (3, 3)),
-    "triangular_solve": (lambda x: la.triangular_solve(x + 3 * paddle.eye(3, dtype="float64"), x), (3, 3)),
+    "triangular_solve": (
+        lambda x: la.triangular_solve(x + 3 * paddle.eye(3, dtype="float64"), x), (3, 3)),
     "triangular_solve T": (lambda x: la.triangular_solve(x, x, False, True, True), (3, 3)),
     "solve vector": (lambda x: la.solve(spd(x), x[0]), (3, 3)),
     "solve right": (lambda x: la.solve(spd(x), x, left=False), (3, 3)),
@@ -148,11 +154,13 @@ COMPOSED = {
     "ormqr": (lambda x: la.ormqr(x, x[0], x), (3, 2)), "det": (la.det, (3, 3)),
     "slogdet": (lambda x: la.slogdet(x)[1], (3, 3)), "qr": (lambda x: la.qr(x), (3, 2)),
     "qr r": (lambda x: la.qr(x, "r"), (2, 3)), "kron": (lambda x: paddle.kron(x, x.t()), (2, 2)),
-    "cross": (lambda x: paddle.cross(x, x * x), (2, 3)), "outer": (lambda x: paddle.outer(x, x), (3,)),
-    "inner": (lambda x: paddle.inner(x, x), (2, 3)), "vecdot": (lambda x: la.vecdot(x, x * x), (2, 3)),
+    "cross": (lambda x: paddle.cross(x, x * x), (2, 3)),
+    "outer": (lambda x: paddle.outer(x, x), (3,)), "inner": (lambda x: paddle.inner(x, x), (2, 3)),
+    "vecdot": (lambda x: la.vecdot(x, x * x), (2, 3)),
     "tensordot": (lambda x: paddle.tensordot(x, x, [[0, 1], [0, 1]]), (2, 3)),
     "addmm": (lambda x: paddle.addmm(x, x, x, 2.0, 3.0), (2, 2)),
-    "trace": (lambda x: paddle.trace(x, 1), (3, 3)), "cdist": (lambda x: paddle.cdist(x, x * x), (3, 2)),
+    "trace": (lambda x: paddle.trace(x, 1), (3, 3)),
+    "cdist": (lambda x: paddle.cdist(x, x * x), (3, 2)),
     "pdist": (paddle.pdist, (4, 2)), "vander": (lambda x: paddle.vander(x), (3,)),
     "mv": (lambda x: paddle.mv(x, x[0]), (3, 3)), "dot": (lambda x: paddle.dot(x, x), (3,)),
     "matrix_norm nuc": (lambda x: la.matrix_norm(x, "nuc"), (3, 2)),
@@ -210,7 +218,8 @@ def test_eig():
     x = r(3, 3)
     w, v = la.eig(t(x))
     np.testing.assert_allclose(x @ v.numpy(), v.numpy() * w.numpy(), atol=1e-10)
-    assert w.dtype.name == "complex128" and la.eigvals(t(x.astype("float32"))).dtype.name == "complex64"
+    assert w.dtype.name == "complex128"
+    assert la.eigvals(t(x.astype("float32"))).dtype.name == "complex64"
 
 
 def test_householder_and_ormqr():
@@ -232,7 +241,8 @@ def test_least_squares_extras():
 
 def test_float32_and_ints():
     x = t(r(3, 3).astype("float32"))
-    for function in (paddle.inverse, la.det, la.cholesky_inverse, la.svdvals, la.matrix_exp, la.pinv):
+    for function in (paddle.inverse, la.det, la.cholesky_inverse, la.svdvals, la.matrix_exp,
+                     la.pinv):
         assert function(x).dtype.name == "float32"
     assert la.det(t([[2, 0], [0, 3]])).dtype.name == "float32"
     assert la.matrix_power(t([[1, 1], [0, 1]]), 3).tolist() == [[1, 3], [0, 1]]

@@ -29,15 +29,18 @@ VIEWS = {
     "getitem": lambda x: x[0], "reversed": lambda x: x[::-1], "ellipsis": lambda x: x[...],
     "strided_slice": lambda x: paddle.strided_slice(x, [1], [0], [3], [2]),
     "atleast_3d": lambda x: paddle.atleast_3d(x), "unflatten": lambda x: x.unflatten(1, [3, 1]),
-    "as_strided": lambda x: paddle.as_strided(x, [2, 2], [1, 1]), "unfold": lambda x: x.unfold(0, 1, 1),
+    "as_strided": lambda x: paddle.as_strided(x, [2, 2], [1, 1]),
+    "unfold": lambda x: x.unfold(0, 1, 1),
 }
 COPIES = {
     "split": lambda x: paddle.split(x, 2)[0], "chunk": lambda x: paddle.chunk(x, 2)[0],
-    "unstack": lambda x: paddle.unstack(x)[0], "tensor_split": lambda x: paddle.tensor_split(x, 2)[0],
+    "unstack": lambda x: paddle.unstack(x)[0],
+    "tensor_split": lambda x: paddle.tensor_split(x, 2)[0],
     "expand": lambda x: x.expand([2, 3]), "broadcast_to": lambda x: x.broadcast_to([2, 2, 3]),
     "flip": lambda x: x.flip(0), "roll": lambda x: x.roll(1), "tile": lambda x: x.tile([1, 1]),
-    "crop": lambda x: paddle.crop(x, [1, 2]), "list": lambda x: x[[0, 1]], "mask": lambda x: x[x > -1],
-    "concat": lambda x: paddle.concat([x]), "gather": lambda x: paddle.gather(x, paddle.to_tensor([0])),
+    "crop": lambda x: paddle.crop(x, [1, 2]), "list": lambda x: x[[0, 1]],
+    "mask": lambda x: x[x > -1], "concat": lambda x: paddle.concat([x]),
+    "gather": lambda x: paddle.gather(x, paddle.to_tensor([0])),
     "sort": lambda x: paddle.sort(x), "rot90": lambda x: x.rot90(2),
 }
 
