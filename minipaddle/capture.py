@@ -961,8 +961,8 @@ class Tracer:
 
     def assign(self, x, v: Value) -> None:
         """Make v the value of a tensor that is written in place, and of its views."""
-        for r in getattr(x, "_others", ()):
-            if r() is not None:
+        for s in getattr(x, "_same", None) or ():
+            if any(r() is not None and r() is not x for r in s.members):
                 raise StaticError(
                     f"this tensor is written in place{where()}, and another name may mean the same "
                     "tensor, depending on a condition that is known at run time only; write into "
@@ -1139,13 +1139,25 @@ def _viewed(base, result, op, attrs) -> None:
     views.append((weakref.ref(result), op, attrs))
 
 
+class Same:
+    """One tensor that several symbolic ones may be, depending on conditions of run time."""
+
+    def __init__(self, first) -> None:
+        self.members = [weakref.ref(first)]
+
+
 def may_be(out, sources) -> None:
     """Note that a result is one of several tensors, which one being known at run time only."""
-    if not isinstance(out, Variable) or isinstance(out, Scalar):
+    if isinstance(out, Scalar) or not isinstance(out, Variable):
         return
+    found: set = set()
     for x in sources:
-        for t, other in ((out, x), (x, out)):
-            t.__dict__.setdefault("_others", []).append(weakref.ref(other))
+        if getattr(x, "_same", None) is None:
+            x._same = {Same(x)}
+        found |= x._same
+    out._same = found
+    for s in found:
+        s.members.append(weakref.ref(out))
 
 
 def _signature(values):

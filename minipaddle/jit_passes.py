@@ -337,9 +337,10 @@ class Exits(Pass):
 
     def inside(self, s) -> list:
         """The statement s with its leaving statements replaced."""
+        leaves = isinstance(s, ast.Try) and any(map(self.has, s.body))
         for field in ("body", "orelse", "finalbody"):
             old = getattr(s, field, None)
-            if old and field == "orelse" and isinstance(s, ast.Try) and any(map(self.has, s.body)):
+            if old and field == "orelse" and leaves:
                 setattr(s, field, [if_(self.guard(s), self.sequence(old), [], _place(s))])
             elif old:
                 setattr(s, field, self.sequence(old) or [_pass(s)])
@@ -479,8 +480,9 @@ class Breaks(Exits):
             constant_true = isinstance(node.test, ast.Constant) and node.test.value
             node.test = asks if constant_true else ast.copy_location(
                 ast.BoolOp(op=ast.And(), values=[asks, node.test]), at)
-        else:
+        else:                                       # the one `break` that is left; Regions knows it
             node.stop = stop
+            node.body.append(if_(load(stop, at), [ast.copy_location(ast.Break(), at)], [], at))
         return [assign(stop, constant(False, at), at), node]
 
     visit_While = visit_For
@@ -587,7 +589,7 @@ class Regions(Pass):
         if hasattr(s, "handlers"):
             inside |= scopes.live_before(s.finalbody, live) | scopes.loaded(s.finalbody)
             for h in s.handlers:
-                inside |= scopes.live_before(h.body, inside)
+                inside |= scopes.live_before(h.body, inside) - {h.name}
             inside |= scopes.live_before(s.orelse, inside)
         first: list = []
         if not isinstance(s, ast.With):
@@ -642,7 +644,8 @@ class Regions(Pass):
         needed = scopes.live_before(s.body, live) | scopes.live_before(s.orelse, live)
         gives = sorted(inside & live)
         takes = sorted(inside & (set(gives) | needed))
-        known = bound | set(takes)
+        # what a region assigns and does not take is its own, whatever it is outside
+        known = (bound - inside) | set(takes)
         unsure = maybe | (set(takes) - bound)
         then, _, m1 = self.convert(s.body, set(gives), known, unsure)
         other, _, m2 = self.convert(s.orelse, set(gives), known, unsure)
@@ -662,9 +665,10 @@ class Regions(Pass):
         stop = getattr(s, "stop", None)
         if stop:
             head.add(stop)
+            s.body = s.body[:-1]
         inside = scopes.assigned(s.body) | (scopes.assigned(s.target) if is_for else set())
         state = sorted(inside & head)
-        known = bound | set(state)
+        known = (bound - inside) | set(state)
         unsure = maybe | (set(state) - bound)
         body, m = list(s.body), set()
         test = self.reader(unsure).visit(s.test) if not is_for else None

@@ -200,7 +200,7 @@ def _live_stmt(s, after) -> set:
         rest = live_before(s.orelse, final)
         handlers = set(final)
         for h in s.handlers:
-            handlers |= live_before(h.body, final) | loaded(h.type)
+            handlers |= (live_before(h.body, final) - {h.name}) | loaded(h.type)
         # an exception may leave the body anywhere, so nothing in it kills a name
         return live_before(s.body, rest) | handlers | loaded(s.body)
     if isinstance(s, ast.Match):

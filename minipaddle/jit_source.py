@@ -30,7 +30,9 @@ def find(function) -> Found:
     """The tree of a Python function, lambda or method; NoSource when there is no text."""
     code = function.__code__
     file = code.co_filename
-    fitting = []
+    fitting: list = []
+    if not linecache.getlines(file):
+        raise NoSource(f"{code.co_name}: its file {file} cannot be read")
     for node, owner in _functions_at(file, code.co_firstlineno):
         if isinstance(node, ast.Lambda):
             if code.co_name == "<lambda>" and _is_code_of(node, code):
@@ -47,8 +49,6 @@ def find(function) -> Found:
 def _functions_at(file, line):
     """The (node, class name) of functions that begin at a line of a file."""
     lines = linecache.getlines(file)
-    if not lines:
-        raise NoSource(f"{file} cannot be read")
     key = hash(tuple(lines))
     known = _trees.get(file)
     if known is None or known[0] != key:

@@ -178,6 +178,9 @@ def _(F, g, tensors, spec):
     return F.take_at(g, tensors, spec), [None] * len(tensors)
 
 
+_ALL = slice(None)
+
+
 def _add(xp, out, index, value) -> None:
     """out[index] += value, where entries named several times add up."""
     arrays = [p for p in index if isinstance(p, xp.ndarray)]
@@ -192,6 +195,18 @@ def _add(xp, out, index, value) -> None:
         value = np.broadcast_to(value, rows.shape + inner)
         _add_rows(out.reshape((math.prod(lead), *inner)), rows.reshape(-1),
                   value.reshape((rows.size, *inner)))
+    elif len(arrays) == 1 and arrays[0].dtype.kind != "b" and \
+            all(p is arrays[0] or p == _ALL for p in index):
+        # One array along an axis: rows of what has that axis in front.
+        a, axis = arrays[0], len(index) - 1
+        while index[axis] is not a:
+            axis -= 1
+        n, before, after = out.shape[axis], out.shape[:axis], out.shape[axis + 1:]
+        rows = np.zeros((n, *before, *after), out.dtype)
+        value = np.broadcast_to(value, (*before, *a.shape, *after))
+        value = np.moveaxis(value.reshape((*before, a.size, *after)), axis, 0)
+        _add_rows(rows, _rows(np, (n,), [a]).reshape(-1), value)
+        out += np.moveaxis(rows, 0, axis)
     else:
         flat = np.arange(out.size).reshape(out.shape)[index]
         value = np.broadcast_to(value, flat.shape)

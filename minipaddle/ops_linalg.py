@@ -315,12 +315,12 @@ def _contract(x, a, y, b, keep):
         """t as (matrices, whether they are transposed): [batch, rows, summed] or the reverse."""
         swap = labels == batch + summed + group
         t = t if swap else _arranged(t, labels, batch + group + summed)
-        shape = [k, rows] if swap else [rows, k]
-        return ops.reshape(t, ([b_n] if batch else []) + shape), swap
+        shape = ([b_n] if batch else []) + ([k, rows] if swap else [rows, k])
+        return t if t.shape == shape else ops.reshape(t, shape), swap
     x, swap_x = matrix(x, a, left, m)
     y, swap_y = matrix(y, b, right, n)
-    product = matmul(x, y, swap_x, not swap_y)
-    return ops.reshape(product, sizes(out)), out
+    product, shape = matmul(x, y, swap_x, not swap_y), sizes(out)
+    return product if product.shape == shape else ops.reshape(product, shape), out
 
 
 @functools.lru_cache(1024)

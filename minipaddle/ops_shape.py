@@ -193,7 +193,7 @@ def _(F, g, perm):
     return F.transpose(g, inverse)
 
 
-@public()
+@public(inplace=True)
 def t(input: Tensor, name: str | None = None) -> Tensor:
     """The transpose of a tensor of at most two dimensions; ValueError for more.
 
@@ -320,6 +320,53 @@ flatten = _view_op(
     ("flatten_contiguous_range",))
 
 
+@public(namespace=None, method=True)
+def ravel(x: Tensor, name: str | None = None) -> Tensor:
+    """x as a tensor of one dimension.
+
+    >>> import minipaddle as paddle
+    >>> paddle.ones([2, 3]).ravel().shape
+    [6]
+    """
+    return flatten(x)
+
+
+@public(namespace=None, method=True)
+def contiguous(x: Tensor) -> Tensor:
+    """x itself where its elements lie in C order in memory, else a copy that does.
+
+    >>> import minipaddle as paddle
+    >>> paddle.ones([2, 3]).T.contiguous().is_contiguous()
+    True
+    """
+    return x if is_contiguous(x) else ops.clone(x)
+
+
+@public(namespace=None, method=True)
+def is_contiguous(x: Tensor) -> bool:
+    """Whether x's elements lie in C order in memory, without gaps.
+
+    >>> import minipaddle as paddle
+    >>> paddle.ones([2, 3]).T.is_contiguous()
+    False
+    """
+    return not is_array(x._data) or bool(x._data.flags.c_contiguous)
+
+
+@public(namespace=None, method=True)
+def get_strides(x: Tensor) -> list:
+    """How many elements apart neighbours along each dimension lie in memory; also `x.strides`.
+
+    >>> import minipaddle as paddle
+    >>> paddle.ones([2, 3]).get_strides()
+    [3, 1]
+    """
+    return [s // x._data.dtype.itemsize for s in x._data.strides]
+
+
+Tensor.strides = property(get_strides, doc="The strides in elements.")
+
+
 def _at_least(n: int):
     def forward(*inputs, name=None):
         results = []
@@ -439,7 +486,7 @@ def broadcast_shape(x_shape, y_shape) -> list:
     return broadcast_shapes(x_shape, y_shape)
 
 
-@public(method=False)
+@public(method=("broadcast_shapes",))
 def broadcast_shapes(*shapes) -> list:
     """The shape that several shapes broadcast to; ValueError when they do not.
 
@@ -744,11 +791,16 @@ def tensor_split(x: Tensor, num_or_indices, axis: int = 0, name: str | None = No
 
 
 def _axis_split(name, axis, least, shape):
-    def forward(x, num_or_indices, name=None):
+    def split_along(x, parts):
         if x.ndim < least:
-            raise ValueError(f"{forward.__name__}: x must have at least {least} dimensions, got "
-                             f"{x.shape}")
-        return tensor_split(x, num_or_indices, axis if x.ndim > 1 else 0)
+            raise ValueError(f"{name}: x must have at least {least} dimensions, got {x.shape}")
+        return tensor_split(x, parts, axis if x.ndim > 1 else 0)
+
+    def forward(x, num_or_indices, name=None):
+        return split_along(x, num_or_indices)
+    if name == "vsplit":                            # the one that Paddle 2 has already
+        def forward(x, num_or_sections, name=None):
+            return split_along(x, num_or_sections)
     forward.__name__ = forward.__qualname__ = name
     forward.__doc__ = f"""`tensor_split` along axis {axis}{" (0 of a 1-d tensor)" * (axis == 1)}.
 
@@ -789,7 +841,7 @@ column_stack = _joined(
     "Tensors joined along axis 1; 1-d ones become columns.", [[1, 3], [2, 4]])
 
 
-@public(method=False)
+@public(method=("block_diag",))
 def block_diag(inputs, name: str | None = None) -> Tensor:
     """Matrices put along the diagonal of one matrix, zeros elsewhere; 1-d ones are rows.
 

@@ -15,7 +15,7 @@ import operator
 
 import numpy as np
 
-from .core import (F16, Tensor, asnumpy, is_array, local, no_grad, recast, registry,
+from .core import (F16, Tensor, asnumpy, current_xp, is_array, local, no_grad, recast, registry,
                    set_amp_state, xp_of)
 from .static import Ref, Value, undefined
 
@@ -161,38 +161,37 @@ def rebuild(template, values):
     return template
 
 
-# operators that are no ops of the registry: name -> function(raw, attrs) -> callable of inputs
+# operators that are no ops of the registry: name -> function(world, attrs) -> callable of inputs
 BUILTINS = {
-    "dim": lambda raw, a: lambda x: x.shape[a["axis"]],
-    "int": lambda raw, a: functools.partial(_one_number, int),
-    "float": lambda raw, a: functools.partial(_one_number, float),
-    "bool": lambda raw, a: functools.partial(_one_number, bool),
-    "array": lambda raw, a: (lambda: a["value"]) if raw else lambda: Tensor(a["value"]),
-    "number": lambda raw, a: (lambda v: np.asarray(v, a["dtype"])) if raw else
-    lambda v: Tensor(np.asarray(v, a["dtype"])),
-    "detach": lambda raw, a: (lambda x: x) if raw else lambda x: x.detach(),
-    "require_grad": lambda raw, a: _require_grad,
-    "hook": lambda raw, a: functools.partial(_hook, hook=a["hook"]),
-    "list": lambda raw, a: lambda items: list(items),
-    "list_append": lambda raw, a: lambda items, x: [*items, x],
-    "list_set": lambda raw, a: _list_set,
-    "list_remove": lambda raw, a: _list_remove,
-    "list_insert": lambda raw, a: _list_insert,
-    "list_get": lambda raw, a: lambda items, i: items[i],
-    "list_slice": lambda raw, a: lambda items, *s: items[slice(*s)],
-    "list_len": lambda raw, a: len,
-    "check": lambda raw, a: functools.partial(_check, name=a["variable"], text=a["text"]),
-    "print": lambda raw, a: functools.partial(_print, a["template"], a["options"]),
-    "assert": lambda raw, a: _assert,
-    "raise": lambda raw, a: lambda: _raise(a["error"]),
-    "format": lambda raw, a: functools.partial(_format, a["template"]),
-    "math": lambda raw, a: getattr(math, a["function"]),
-    "py_layer": lambda raw, a: lambda *v: _py_layer(raw, v, a["cls"], a["args"], a["kwargs"],
-                                                    a["places"]),
-    "constant": lambda raw, a: lambda: a["value"],
+    "dim": lambda w, a: lambda x: x.shape[a["axis"]],
+    "int": lambda w, a: functools.partial(_one_number, int),
+    "float": lambda w, a: functools.partial(_one_number, float),
+    "bool": lambda w, a: functools.partial(_one_number, bool),
+    "array": lambda w, a: functools.partial(lambda v: v, w.give(w.xp.asarray(a["value"]))),
+    "number": lambda w, a: lambda v: w.give(w.xp.asarray(v, a["dtype"])),
+    "detach": lambda w, a: (lambda x: x) if w.raw else lambda x: x.detach(),
+    "require_grad": lambda w, a: _require_grad,
+    "hook": lambda w, a: functools.partial(_hook, hook=a["hook"]),
+    "list": lambda w, a: lambda items: items,
+    "list_append": lambda w, a: lambda items, x: [*items, x],
+    "list_set": lambda w, a: _list_set,
+    "list_remove": lambda w, a: _list_remove,
+    "list_insert": lambda w, a: _list_insert,
+    "list_get": lambda w, a: lambda items, i: items[i],
+    "list_slice": lambda w, a: lambda items, *s: items[slice(*s)],
+    "list_len": lambda w, a: len,
+    "check": lambda w, a: functools.partial(_check, name=a["variable"], text=a["text"]),
+    "print": lambda w, a: functools.partial(_print, a["template"], a["options"]),
+    "assert": lambda w, a: _assert,
+    "raise": lambda w, a: lambda: _raise(a["error"]),
+    "format": lambda w, a: functools.partial(_format, a["template"]),
+    "math": lambda w, a: getattr(math, a["function"]),
+    "py_layer": lambda w, a: lambda *v: _py_layer(w.raw, v, a["cls"], a["args"], a["kwargs"],
+                                                  a["places"]),
+    "constant": lambda w, a: lambda: a["value"],
 }
 for _name, _function in PYTHON.items():
-    BUILTINS["py_" + _name] = lambda raw, a, _f=_function: _f
+    BUILTINS["py_" + _name] = lambda w, a, _f=_function: _f
 
 
 # ---- binding ops to a world
@@ -407,7 +406,7 @@ class Writer:
             args += [self.names[v] for v in op.extra]
 
             def make(w, _n=op.name, _a=attrs):
-                return BUILTINS[_n](w.raw, _a)
+                return BUILTINS[_n](w, _a)
             key = None if attrs and op.name not in ("dim",) else (op.name, repr(attrs))
             text = f"{self.bind(op.name, make, key)}({', '.join(args)})"
         for v in op.outputs:
@@ -490,6 +489,10 @@ class World:
     def __init__(self, raw, xp) -> None:
         self.raw, self.xp = raw, xp
 
+    def give(self, array):
+        """An array as values are in this world."""
+        return array if self.raw else Tensor(array)
+
 
 class Compiled:
     """The function of a Program: its text, and the function in each world."""
@@ -518,7 +521,7 @@ class Compiled:
         self.worlds: dict = {}
 
     def function(self, raw, xp):
-        key = raw, xp if raw else None
+        key = raw, xp
         found = self.worlds.get(key)
         if found is None:
             world = World(raw, xp)
@@ -530,11 +533,9 @@ class Compiled:
     def run(self, tensors) -> tuple:
         """The results for the tensors of the inputs and the state: Tensors or Python values."""
         recorded = local.grad and any(not t.stop_gradient for t in tensors)
-        if recorded:
-            args, function = tensors, self.function(False, None)
-        else:
-            args = [t._data for t in tensors]
-            function = self.function(True, xp_of(args[0]) if args else np)
+        xp = xp_of(tensors[0]._data) if tensors else current_xp()
+        args = tensors if recorded else [t._data for t in tensors]
+        function = self.function(not recorded, xp)
         amp = set_amp_state(None) if local.amp is not None else None
         try:
             out = function(*args)
@@ -592,13 +593,15 @@ def fold(v):
                for u, a in zip(x if isinstance(x, list) else [x], row)):
             return None
         args.append(row if isinstance(x, list) else row[0])
+    world = World(True, np)
     if record is None:
-        out = BUILTINS[op.name](True, op.attrs)(*args)
+        out = BUILTINS[op.name](world, {k: asnumpy(a) if is_array(a) else a
+                                        for k, a in op.attrs.items()})(*args)
     else:
         out = bind_raw(record, np, v.dtype == F16, True)(*args, *op.attrs.values())
     if op.tuple_out:
         out = out[op.outputs.index(v)]
-    return asnumpy(np.asarray(out)) if not isinstance(out, str) else out
+    return out if isinstance(out, str) else np.asarray(asnumpy(out) if is_array(out) else out)
 
 
 # ---- a listing for readers

@@ -16,7 +16,7 @@ import zipfile
 
 import numpy as np
 
-from .core import Parameter, np_dtype, parse, registry, to_tensor
+from .core import Parameter, asnumpy, is_array, np_dtype, parse, registry, to_tensor
 from .device import Place
 from .dtypes import ALL as DTYPES
 from .program_code import BUILTINS, MATH, Deferred, compiled
@@ -92,9 +92,9 @@ class _Writer:
             return {"place": str(a).removeprefix("Place(").removesuffix(")")}
         if isinstance(a, np.generic):
             return self.attr(a.item(), op)
-        if isinstance(a, np.ndarray):
+        if is_array(a):
             key = f"array_{len(self.arrays)}"
-            self.arrays[key] = a
+            self.arrays[key] = asnumpy(a)
             return {"array": key}
         if isinstance(a, BaseException):
             kind = type(a)

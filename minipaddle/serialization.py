@@ -7,7 +7,6 @@ goes to a temporary name first, so an error leaves the old file. Imports core.
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
 import pickle
@@ -16,8 +15,7 @@ import zipfile
 
 import numpy as np
 
-from .core import Parameter, Tensor, asnumpy, to_tensor
-from .dtypes import convert_dtype
+from .core import Tensor, asnumpy, to_tensor
 
 FORMAT, VERSION = "minipaddle values", 1
 _PLAIN = (type(None), bool, int, float, str)
@@ -57,8 +55,11 @@ def save(obj, path, protocol: int = 4, **configs) -> None:
     >>> paddle.save({"w": paddle.ones([2])}, path); paddle.load(path)["w"].tolist()
     [1.0, 1.0]
     """
-    arrays: list = []
-    content = {"format": FORMAT, "version": VERSION, "value": _encode(obj, arrays, "obj")}
+    arrays: dict = {}
+    try:
+        content = {"format": FORMAT, "version": VERSION, "value": _encode(obj, arrays, "obj")}
+    except RecursionError:
+        raise ValueError("save: obj is nested too deeply, or holds itself") from None
     if hasattr(path, "write"):
         _write(path, content, arrays)
         return
@@ -71,24 +72,35 @@ def save(obj, path, protocol: int = 4, **configs) -> None:
 def _write(file, content, arrays) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("content.json", json.dumps(content))
-        for k, array in enumerate(arrays):
+        for k, array in arrays.values():
+            array = asnumpy(array)
             with archive.open(f"{k}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.ascontiguousarray(array).reshape(array.shape),
                                           allow_pickle=False)
 
 
+def _numbers(array):
+    if array.dtype.kind not in "biufc":
+        raise _Refused(f"holds an array of {array.dtype}, not of numbers")
+    return array
+
+
+def _kept(array, arrays) -> int:
+    """The number of an array in the file; one that occurs twice is written once."""
+    return arrays.setdefault(id(array), (len(arrays), array))[0]
+
+
 def _encode(value, arrays, where):
     if isinstance(value, Tensor):
-        arrays.append(asnumpy(value._data))
-        return {"t": len(arrays) - 1, "param": isinstance(value, Parameter), "name": value.name,
-                "stop_gradient": bool(value.stop_gradient)}
+        return {"t": _kept(value._data, arrays), "name": value.name}
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "biufc":
             raise TypeError(f"save: {where} is an array of {value.dtype}, which is not kept")
-        arrays.append(value)
-        return {"a": len(arrays) - 1}
+        return {"a": _kept(value, arrays)}
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, complex):
+        return {"c": [value.real, value.imag]}
     if isinstance(value, _PLAIN):
         return {"v": value}
     if isinstance(value, dict):
@@ -106,107 +118,187 @@ def _encode(value, arrays, where):
 def load(path, return_numpy: bool = False, keep_name_table: bool = False, **configs):
     """Read what `save`, or real Paddle's save, wrote; arrays come as Tensors (or NumPy arrays).
 
-    Nothing in the file is ever executed. ValueError naming the path for a missing, damaged or
-    truncated file, or one that holds anything but plain values and arrays.
+    path: a file name, or a binary file object that can seek. Nothing in the file is ever executed.
+    ValueError naming the path for a missing, damaged or truncated file, and for one that holds
+    anything but plain values and arrays. keep_name_table: keep Paddle's table of global names,
+    the entry `StructuredToParameterName@@` of a state dict.
+
+    >>> import os, tempfile, minipaddle as paddle
+    >>> path = os.path.join(tempfile.mkdtemp(), "values")
+    >>> paddle.save({"epoch": 3, "w": paddle.ones([2])}, path)
+    >>> paddle.load(path, return_numpy=True)
+    {'epoch': 3, 'w': array([1., 1.], dtype=float32)}
     """
     if hasattr(path, "read"):
-        return _read(path.read(), "the file object", return_numpy, keep_name_table)
+        return _read(path, "the file object", return_numpy, keep_name_table)
     path = os.fspath(path)
-    if not os.path.exists(path):
-        raise ValueError(f"load: there is no file {path!r}")
     if os.path.isdir(path):
-        raise ValueError(f"load: {path!r} is a folder")
-    with open(path, "rb") as file:
-        return _read(file.read(), repr(path), return_numpy, keep_name_table)
-
-
-def _read(data: bytes, path: str, return_numpy: bool, keep_name_table: bool):
+        raise ValueError(f"load: {path!r} is a folder, not a file")
     try:
-        if data[:2] == b"PK":
-            return _read_zip(data, return_numpy)
-        if data[:1] == b"\x80":
-            value = _Unpickler(io.BytesIO(data)).load()
-            if isinstance(value, dict) and not keep_name_table:
-                value.pop("StructuredToParameterName@@", None)
-            return _from_paddle(value, return_numpy)
+        file = open(path, "rb")
+    except FileNotFoundError:
+        raise ValueError(f"load: there is no file {path!r}") from None
+    except OSError as error:
+        raise ValueError(f"load: {path!r} cannot be opened ({error.strerror})") from error
+    with file:
+        return _read(file, repr(path), return_numpy, keep_name_table)
+
+
+def _read(file, path: str, return_numpy: bool, keep_name_table: bool):
+    start = file.read(2)
+    file.seek(-len(start), os.SEEK_CUR)
+    try:
+        if start == b"PK":
+            return _read_zip(file, return_numpy)
+        if start[:1] == b"\x80":
+            return _from_paddle(_Unpickler(file).load(), return_numpy, keep_name_table)
     except _Refused as error:
         raise ValueError(f"load: {path} {error}") from None
-    except Exception as error:
-        raise ValueError(f"load: {path} is damaged or truncated ({type(error).__name__}: {error})") \
-            from error
+    except Exception as error:          # whatever a damaged file does to zipfile, json or pickle
+        raise ValueError(f"load: {path} is damaged or truncated ({type(error).__name__}: "
+                         f"{error})") from error
+    if not start:
+        raise ValueError(f"load: {path} is empty")
     raise ValueError(f"load: {path} is neither a file of paddle.save nor a Paddle pickle")
 
 
 class _Refused(Exception):
-    pass
+    """What a file holds is not admitted; the text goes on after the path."""
 
 
-def _read_zip(data: bytes, return_numpy: bool):
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+def _read_zip(file, return_numpy: bool):
+    with zipfile.ZipFile(file) as archive:
+        if "content.json" not in archive.namelist():
+            raise _Refused("is a zip, but no file of paddle.save")
         content = json.loads(archive.read("content.json"))
-        if content.get("format") != FORMAT:
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise _Refused("is a zip, but no file of paddle.save")
         if content.get("version") != VERSION:
             raise _Refused(f"has version {content.get('version')!r} of the format; this "
                            f"minipaddle reads version {VERSION}")
-        cache: dict = {}
 
         def array(k):
-            if k not in cache:
-                info = archive.getinfo(f"{int(k)}.npy")
-                if info.compress_type != zipfile.ZIP_STORED:
-                    raise _Refused("holds compressed arrays, which paddle.save never writes")
-                with archive.open(info) as member:
-                    cache[k] = np.lib.format.read_array(member, allow_pickle=False)
-            return cache[k]
+            info = archive.getinfo(f"{int(k)}.npy")
+            if info.compress_type != zipfile.ZIP_STORED:
+                raise _Refused("holds compressed arrays, which paddle.save never writes")
+            with archive.open(info) as member:
+                found = np.lib.format.read_array(member, allow_pickle=False)
+                if member.read(1):                  # reading to the end checks the sum
+                    raise _Refused(f"has more in {info.filename} than its array")
+            return _numbers(found)
         return _decode(content["value"], array, return_numpy)
 
 
 def _decode(node, array, return_numpy):
-    if "t" in node:
-        data = array(node["t"])
-        if return_numpy:
-            return data
-        t = to_tensor(data)
-        if node["param"]:
-            t = Parameter(t._data, name=str(node["name"]))
-        t.stop_gradient, t.name = bool(node["stop_gradient"]), str(node["name"])
-        return t
-    if "a" in node:
-        return array(node["a"])
-    if "d" in node:
+    (tag, value), *_ = node.items()
+    if tag == "t":
+        data = array(value)
+        return data if return_numpy else _tensor(data, node)
+    if tag == "a":
+        return array(value)
+    if tag == "d":
         return {_decode(k, array, return_numpy): _decode(v, array, return_numpy)
-                for k, v in node["d"]}
-    if "l" in node:
-        return [_decode(v, array, return_numpy) for v in node["l"]]
-    if "u" in node:
-        return tuple(_decode(v, array, return_numpy) for v in node["u"])
-    return node["v"]
+                for k, v in value}
+    if tag == "l":
+        return [_decode(v, array, return_numpy) for v in value]
+    if tag == "u":
+        return tuple(_decode(v, array, return_numpy) for v in value)
+    if tag == "c":
+        return complex(*value)
+    if tag == "v" and isinstance(value, _PLAIN):
+        return value
+    raise _Refused(f"holds a value of the unknown kind {tag!r}")
 
 
-def _codec(text: str, encoding: str = "latin1") -> bytes:
-    """What `_codecs.encode` does in a pickle of bytes: nothing but latin1."""
+def _tensor(data, node) -> Tensor:
+    t = to_tensor(data)
+    t.name = str(node["name"])
+    return t
+
+
+# ---- real Paddle's files: pickles of containers, numbers, text and arrays
+class _Dtype:
+    """Stands for `numpy.dtype(...)` in a pickle: admits plain numbers only."""
+
+    def __init__(self, name, *options) -> None:
+        self.np = np.dtype(str(name))
+        if self.np.kind not in "biufc":
+            raise _Refused(f"holds an array of {name!r}, not of numbers")
+
+    def __setstate__(self, state) -> None:
+        self.np = self.np.newbyteorder(">" if state[1] == ">" else "<")
+
+
+class _Array:
+    """Stands for an array in a pickle: built here from its bytes, not by NumPy's unpickling."""
+
+    array = None
+
+    def __init__(self, *ignored) -> None:
+        pass
+
+    def __setstate__(self, state) -> None:
+        _, shape, dtype, fortran, data = state
+        self.array = _array(data, dtype, shape, "F" if fortran else "C")
+
+
+def _array(data, dtype, shape, order) -> np.ndarray:
+    if not isinstance(dtype, _Dtype) or not isinstance(data, (bytes, bytearray)):
+        raise _Refused("holds an array of objects, not of numbers")
+    array = np.frombuffer(data, dtype.np).reshape(shape, order=order)
+    return array.astype(dtype.np.newbyteorder("="))
+
+
+def _from_buffer(data, dtype, shape, order, *options) -> _Array:
+    found = _Array()
+    found.array = _array(bytes(data), dtype, shape, order)
+    return found
+
+
+def _scalar(dtype, data) -> _Array:
+    found = _Array()
+    found.array = _array(data, dtype, (), "C")[()]
+    return found
+
+
+def _codec(text, encoding: str = "latin1") -> bytes:
+    """`_codecs.encode`, as protocol 2 uses it for bytes: nothing but latin1."""
     if encoding != "latin1":
         raise _Refused(f"asks for the codec {encoding!r}")
     return text.encode("latin1")
 
 
-def _dtype(name, *args):
-    return convert_dtype(np.dtype(str(name))).np
+def _named(text, scope):
+    """Paddle writes some tensors as eval('data', {'data': array}); no other text is looked at."""
+    if text != "data" or not isinstance(scope, dict) or "data" not in scope:
+        raise _Refused(f"asks to evaluate {text!r:.60}; nothing was executed")
+    return scope["data"]
 
 
-def _ndarray(*args):
-    return np.ndarray((0,), "b")
+class _Maker:
+    """A function that a pickle may call, and do nothing else with."""
+
+    __slots__ = ("_make",)
+
+    def __init__(self, make) -> None:
+        self._make = make
+
+    def __call__(self, *args):
+        return self._make(*args)
+
+    def __setstate__(self, state) -> None:
+        raise _Refused("sets attributes of a function; nothing was executed")
 
 
-_RECONSTRUCT = np.core.multiarray._reconstruct if np.__version__ < "2" else \
-    np._core.multiarray._reconstruct
-_SCALAR = np.core.multiarray.scalar if np.__version__ < "2" else np._core.multiarray.scalar
-_ADMITTED = {("numpy", "ndarray"): np.ndarray, ("numpy", "dtype"): np.dtype,
-             ("_codecs", "encode"): _codec, ("collections", "OrderedDict"): dict}
-for _module in ("numpy.core.multiarray", "numpy._core.multiarray"):
-    _ADMITTED[_module, "_reconstruct"] = _RECONSTRUCT
-    _ADMITTED[_module, "scalar"] = _SCALAR
+_ADMITTED = {("numpy", "ndarray"): _Maker(_Array), ("numpy", "dtype"): _Maker(_Dtype),
+             ("_codecs", "encode"): _Maker(_codec), ("collections", "OrderedDict"): dict}
+for _package in ("builtins", "__builtin__"):
+    _ADMITTED.update({(_package, "tuple"): tuple, (_package, "eval"): _Maker(_named),
+                      (_package, "bytes"): _Maker(lambda: b"")})    # of an empty array
+for _package in ("numpy.core", "numpy._core"):
+    _ADMITTED.update({(_package + ".multiarray", "_reconstruct"): _Maker(_Array),
+                      (_package + ".multiarray", "scalar"): _Maker(_scalar),
+                      (_package + ".numeric", "_frombuffer"): _Maker(_from_buffer)})
 
 
 class _Unpickler(pickle.Unpickler):
@@ -223,21 +315,50 @@ class _Unpickler(pickle.Unpickler):
         raise _Refused("refers to something outside the file")
 
 
-def _from_paddle(value, return_numpy):
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind not in "biufc":
-            raise _Refused(f"holds an array of {value.dtype}")
-        return value if return_numpy else to_tensor(value)
-    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str) and \
-            isinstance(value[1], np.ndarray):       # Paddle writes a lone tensor as (name, array)
-        if return_numpy:
-            return value[1]
-        t = to_tensor(value[1])
-        t.name = value[0]
-        return t
-    if isinstance(value, dict):
-        return {k: _from_paddle(v, return_numpy) if k != "StructuredToParameterName@@" else v
-                for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_from_paddle(v, return_numpy) for v in value)
-    return value
+_NAMES, _SLICES = "StructuredToParameterName@@", "UnpackBigParamInfor@@"
+
+
+def _from_paddle(value, return_numpy: bool, keep_name_table: bool):
+    """Stand-ins become arrays or Tensors; Paddle's conventions for names are undone."""
+    def convert(v):
+        if isinstance(v, _Array):
+            if v.array is None:
+                raise _Refused("holds an array without its data")
+            return v.array if return_numpy or isinstance(v.array, np.generic) else \
+                to_tensor(v.array)
+        if isinstance(v, tuple) and len(v) == 2 and isinstance(v[0], str) and \
+                isinstance(v[1], _Array):           # a lone tensor is written as (name, array)
+            found = convert(v[1])
+            if isinstance(found, Tensor):
+                found.name = v[0]
+            return found
+        if isinstance(v, dict):
+            names = v.get(_NAMES)
+            out = {k: convert(x) for k, x in _joined(v).items() if k != _NAMES}
+            if isinstance(names, dict):
+                for k, name in names.items():
+                    if isinstance(out.get(k), Tensor):
+                        out[k].name = str(name)
+                if keep_name_table:
+                    out[_NAMES] = names
+            return out
+        if isinstance(v, (list, tuple)):
+            return type(v)(convert(x) for x in v)
+        if isinstance(v, (*_PLAIN, complex, bytes, set)):
+            return v
+        raise _Refused(f"holds a {type(v).__name__}")
+    return convert(value)
+
+
+def _joined(state: dict) -> dict:
+    """Big arrays, which old protocols wrote in slices, put together."""
+    table = state.get(_SLICES)
+    if not isinstance(table, dict):
+        return state
+    state = {k: v for k, v in state.items() if k != _SLICES}
+    for key, entry in table.items():
+        whole = _Array()
+        parts = [state.pop(name).array.ravel() for name in entry["slices"]]
+        whole.array = np.concatenate(parts).reshape(entry["OriginShape"])
+        state[key] = whole
+    return state

@@ -1,4 +1,4 @@
-"""Optimizers against real Paddle's trajectories and states, and what flat buffers must not break."""
+"""Optimizers against real Paddle, and what the flat buffers must not break."""
 from __future__ import annotations
 
 import copy
