@@ -13,7 +13,7 @@ import numpy as np
 from . import modes
 from .core import (Array, Arrays, Tensor, inplace, is_array, local, op, ops, public, to_tensor,
                    written, xp_of)
-from .ops_shape import axes_of, axis_of, shape_of
+from .ops_shape import axes_of, axis_of, differ, equal_shapes, shape_of
 
 
 # ---- what an index is
@@ -495,7 +495,7 @@ def index_select(x: Tensor, index: Tensor, axis: int = 0, name: str | None = Non
     """
     if not isinstance(index, Tensor):
         index = to_tensor(index, place=x.place)
-    if index.ndim != 1 and (index.ndim != 2 or index.shape[1] != 1):
+    if index.ndim != 1 and differ(index.shape[1:], [1]):
         raise ValueError(f"index_select: index must be 1-d, got {index.shape}")
     return gather(x, index, axis)
 
@@ -946,7 +946,7 @@ def index_sample(x: Tensor, index: Tensor) -> Tensor:
     >>> paddle.index_sample(x, paddle.to_tensor([[0, 0], [2, 1]])).tolist()
     [[1, 1], [6, 5]]
     """
-    if x.ndim != 2 or index.ndim != 2 or x.shape[0] != index.shape[0]:
+    if x.ndim != 2 or index.ndim != 2 or differ(x.shape[:1], index.shape[:1]):
         raise ValueError("index_sample: x and index must be 2-d with as many rows, got "
                          f"{x.shape} and {index.shape}")
     return take_along_axis(x, index, 1)
@@ -1040,7 +1040,7 @@ def select_scatter(x: Tensor, values: Tensor, axis: int, index: int,
     """
     axis = axis_of(axis, x.ndim)
     wanted = x.shape[:axis] + x.shape[axis + 1:]
-    if values.shape != wanted:
+    if differ(values.shape, wanted):
         raise ValueError(f"select_scatter: values must have shape {wanted}, got {values.shape}")
     return setitem(x, values, [], ((None, None, None),) * axis + (int(index),))
 
@@ -1079,7 +1079,7 @@ def diagonal_scatter(x: Tensor, y: Tensor, offset: int = 0, axis1: int = 0, axis
     m, n = planes.shape[:2]
     rows = np.arange(max(min(m + min(offset, 0), n - max(offset, 0)), 0)) - min(offset, 0)
     wanted = [*planes.shape[2:], rows.size]
-    if y.shape != wanted:
+    if differ(y.shape, wanted):
         raise ValueError(f"diagonal_scatter: y must have shape {wanted}, got {y.shape}")
     index = [to_tensor(rows, place=x.place), to_tensor(rows + offset, place=x.place)]
     out = setitem(planes, ops.moveaxis(y, -1, 0), index, ("$0", "$1"))
@@ -1098,7 +1098,7 @@ def masked_select(x: Tensor, mask: Tensor, name: str | None = None) -> Tensor:
     """
     if mask.dtype.name != "bool":
         raise TypeError(f"masked_select: mask must be of bools, got {mask.dtype.name}")
-    if x.shape != mask.shape:
+    if not equal_shapes(x.shape, mask.shape):
         x, mask = ops.broadcast_tensors([x, mask])
     return take_at(x, [mask], ("$0",))
 
@@ -1131,7 +1131,7 @@ def masked_scatter(x: Tensor, mask: Tensor, value: Tensor, name: str | None = No
     >>> paddle.masked_scatter(x, x > 1, paddle.to_tensor([8., 9., 7.])).tolist()
     [1.0, 8.0, 9.0]
     """
-    if mask.shape != x.shape:
+    if not equal_shapes(mask.shape, x.shape):
         mask = ops.expand(mask, x.shape)
     count = int(ops.sum(ops.cast(mask, "int64")))
     if count > value.size:
@@ -1208,7 +1208,8 @@ def multiplex(inputs, index: Tensor, name: str | None = None) -> Tensor:
     >>> paddle.multiplex([a, b], paddle.to_tensor([[1], [0]])).tolist()
     [[5, 6], [3, 4]]
     """
-    rows = to_tensor(np.arange(inputs[0].shape[0]), place=inputs[0].place)
+    n = inputs[0].shape[0]
+    rows = to_tensor(np.arange(n), place=inputs[0].place) if type(n) is int else ops.arange(n)
     return take_at(ops.stack(list(inputs)), [ops.reshape(index, [-1]), rows], ("$0", "$1"))
 
 

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from .core import Array, Tensor, inplace, op, ops, public, to_tensor
-from .ops_shape import axes_of, axis_of
+from .ops_shape import axes_of, axis_of, differ, equal_shapes
 
 
 # ---- the matrix product
@@ -121,7 +121,7 @@ def bmm(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     if x.ndim != 3 or y.ndim != 3:
         raise ValueError(f"bmm: x and y must be 3-d, got {x.shape} and {y.shape}; paddle.matmul "
                          "takes any")
-    if x.shape[0] != y.shape[0]:
+    if differ(x.shape[:1], y.shape[:1]):
         raise ValueError(f"bmm: x {x.shape} and y {y.shape} must hold as many matrices")
     return matmul(x, y)
 
@@ -158,7 +158,7 @@ def dot(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     >>> float(paddle.dot(paddle.to_tensor([1., 2.]), paddle.to_tensor([3., 4.])))
     11.0
     """
-    if x.ndim not in (1, 2) or x.shape != y.shape:
+    if x.ndim not in (1, 2) or differ(x.shape, y.shape):
         raise ValueError(f"dot: x and y must be 1-d or 2-d and of one shape, got {x.shape} and "
                          f"{y.shape}")
     return ops.sum(x * y, axis=-1)
@@ -185,7 +185,7 @@ def inner(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """
     if not x.ndim or not y.ndim:
         return x * y
-    if x.shape[-1] != y.shape[-1]:
+    if differ(x.shape[-1:], y.shape[-1:]):
         raise ValueError(f"inner: the last dimensions of x {x.shape} and y {y.shape} must be equal")
     n = x.shape[-1]
     a = ops.reshape(x, [math.prod(x.shape[:-1]), n])
@@ -258,14 +258,14 @@ def cross(x: Tensor, y: Tensor, axis: int = 9, name: str | None = None) -> Tenso
     >>> paddle.cross(paddle.to_tensor([1., 0., 0.]), paddle.to_tensor([0., 1., 0.])).tolist()
     [0.0, 0.0, 1.0]
     """
-    if x.shape != y.shape:
+    if not equal_shapes(x.shape, y.shape):
         x, y = ops.broadcast_tensors([x, y])
     if axis == 9:
-        axis = next((i for i, n in enumerate(x.shape) if n == 3), None)
+        axis = next((i for i, n in enumerate(x.shape) if type(n) is int and n == 3), None)
         if axis is None:
             raise ValueError(f"cross: x {x.shape} has no dimension of size 3")
     axis = axis_of(axis, x.ndim)
-    if x.shape[axis] != 3:
+    if differ([x.shape[axis]], [3]):
         raise ValueError(f"cross: dimension {axis} of x {x.shape} must be of size 3")
     return ops.roll(x, -1, axis) * ops.roll(y, 1, axis) - \
         ops.roll(x, 1, axis) * ops.roll(y, -1, axis)
@@ -293,7 +293,8 @@ def _contract(x, a, y, b, keep):
     both = [c for c in a if c in b]
     batch, summed = [c for c in both if c in keep], [c for c in both if c not in keep]
     left, right = [c for c in a if c not in b], [c for c in b if c not in a]
-    size = dict(zip(a, x.shape)) | dict(zip(b, y.shape))
+    size = dict(zip(b, y.shape))
+    size |= {c: n for c, n in zip(a, x.shape) if c not in size or type(n) is int}
     out = batch + left + right
 
     def sizes(group):
@@ -316,32 +317,32 @@ def _contract(x, a, y, b, keep):
         swap = labels == batch + summed + group
         t = t if swap else _arranged(t, labels, batch + group + summed)
         shape = ([b_n] if batch else []) + ([k, rows] if swap else [rows, k])
-        return t if t.shape == shape else ops.reshape(t, shape), swap
+        return t if equal_shapes(t.shape, shape) else ops.reshape(t, shape), swap
     x, swap_x = matrix(x, a, left, m)
     y, swap_y = matrix(y, b, right, n)
     product, shape = matmul(x, y, swap_x, not swap_y), sizes(out)
-    return product if product.shape == shape else ops.reshape(product, shape), out
+    return product if equal_shapes(product.shape, shape) else ops.reshape(product, shape), out
 
 
 @functools.lru_cache(1024)
-def _labels(equation, shapes):
+def _labels(equation, ranks):
     """The labels of each operand and of the output; those under an ellipsis are numbers."""
     text, arrow, out = equation.replace(" ", "").partition("->")
     terms = text.split(",")
-    if len(terms) != len(shapes):
+    if len(terms) != len(ranks):
         raise ValueError(f"einsum: the equation {equation!r} is for {len(terms)} operands, got "
-                         f"{len(shapes)}")
+                         f"{len(ranks)}")
     wide, labels = 0, []
-    for i, (term, shape) in enumerate(zip(terms, shapes)):
+    for i, (term, rank) in enumerate(zip(terms, ranks)):
         head, dots, tail = term.partition("...")
         names = list(head + tail)
         if not all(c.isalpha() for c in names):
             raise ValueError(f"einsum: {term!r} in {equation!r} must hold letters and at most one "
                              "'...'")
-        extra = len(shape) - len(names)
+        extra = rank - len(names)
         if extra < 0 or (extra and not dots):
             raise ValueError(f"einsum: {term!r} in {equation!r} names {len(names)} dimensions, "
-                             f"operand {i} has shape {list(shape)}")
+                             f"operand {i} has {rank}")
         hidden = list(range(-extra, 0)) if dots else []
         wide = max(wide, len(hidden))
         labels.append(list(head) + hidden + list(tail))
@@ -376,13 +377,13 @@ def einsum(equation: str, *operands) -> Tensor:
     """
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
-    labels, out = _labels(equation, tuple([tuple(t.shape) for t in operands]))
-    sizes: dict = {}
+    labels, out = _labels(equation, tuple([t.ndim for t in operands]))
+    sizes, unknown = {}, set()
     for i, (term, t) in enumerate(zip(labels, operands)):
         for c, n in zip(term, t.shape):
-            if sizes.setdefault(c, n) < 0:          # not known yet, in a static program
-                sizes[c] = n
-            elif sizes[c] != n and n >= 0:
+            if type(n) is not int:                  # in a static program
+                unknown.add(c)
+            elif sizes.setdefault(c, n) != n:
                 if n != 1 and sizes[c] != 1:
                     raise ValueError(f"einsum: {c!r} in {equation!r} is {sizes[c]} before and {n} "
                                      f"in operand {i} of shape {t.shape}")
@@ -395,7 +396,8 @@ def einsum(equation: str, *operands) -> Tensor:
                 j = term.index(c, i + 1)
                 t = diagonal(t, 0, i, j)
                 term = term[:i] + term[i + 1:j] + term[j + 1:] + [c]
-        ones = [i for i, c in enumerate(term) if t.shape[i] == 1 and sizes[c] != 1]
+        ones = [i for i, (c, n) in enumerate(zip(term, t.shape))
+                if type(n) is int and n == 1 and (sizes[c] != 1 or c in unknown)]
         if ones:                                    # it broadcasts: no dimension of its own
             t = ops.squeeze(t, ones)
             term = [c for i, c in enumerate(term) if i not in ones]
@@ -412,14 +414,15 @@ def einsum(equation: str, *operands) -> Tensor:
 
 def _cheapest(terms, out, sizes):
     """The pair of operands whose product is smallest against what it replaces."""
+    def size(labels):
+        return math.prod([sizes.get(c, 64) for c in labels])
     best = None
     for i in range(len(terms)):
         for j in range(i + 1, len(terms)):
             a, b = terms[i][1], terms[j][1]
             keep = set(out).union(*[t[1] for k, t in enumerate(terms) if k not in (i, j)])
             union = set(a) | set(b)
-            cost = (math.prod(sizes[c] for c in union & keep) - terms[i][0].size
-                    - terms[j][0].size, math.prod(sizes[c] for c in union))
+            cost = (size(union & keep) - size(a) - size(b), size(union))
             if best is None or cost < best[0]:
                 best = (cost, (i, j))
     return best[1]
@@ -454,7 +457,7 @@ def tensordot(x: Tensor, y: Tensor, axes=2, name: str | None = None) -> Tensor:
         first, second = (first + second[len(first):], second + first[len(second):])
         first, second = list(axes_of(first, x.ndim)), list(axes_of(second, y.ndim))
     for i, j in zip(first, second):
-        if x.shape[i] != y.shape[j]:
+        if differ([x.shape[i]], [y.shape[j]]):
             raise ValueError(f"tensordot: axis {i} of x {x.shape} and axis {j} of y {y.shape} must "
                              "be of one size")
     a = list(range(x.ndim))
@@ -553,7 +556,7 @@ def _symmetric(draw):
 
 
 def _check_square(name, x):
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+    if x.ndim < 2 or differ(x.shape[-1:], x.shape[-2:-1]):
         raise ValueError(f"{name}: x must be a square matrix or a batch of them, got {x.shape}")
 
 
@@ -669,11 +672,11 @@ def solve(x: Tensor, y: Tensor, left: bool = True, name: str | None = None) -> T
     [1.0, 0.5]
     """
     _check_square("solve", x)
-    vector = y.ndim == 1 or (y.ndim == x.ndim - 1 and y.shape == x.shape[:-1])
+    vector = y.ndim == 1 or (y.ndim == x.ndim - 1 and not differ(y.shape, x.shape[:-1]))
     if not left:
         x, y = ops.matrix_transpose(x), y if vector else ops.matrix_transpose(y)
     y = ops.unsqueeze(y, -1) if vector else y
-    if y.shape[-2] != x.shape[-1]:
+    if differ([y.shape[-2]], [x.shape[-1]]):
         raise ValueError(f"solve: x {x.shape} and y {y.shape} do not fit: y needs {x.shape[-1]} "
                          "rows")
     out = solve_matrix(x, y)
@@ -1403,7 +1406,7 @@ def cdist(x: Tensor, y: Tensor, p: float = 2.0,
     >>> paddle.cdist(paddle.to_tensor([[0., 0.]]), paddle.to_tensor([[3., 4.]])).tolist()
     [[5.0]]
     """
-    if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-1]:
+    if x.ndim < 2 or y.ndim < 2 or differ(x.shape[-1:], y.shape[-1:]):
         raise ValueError(f"cdist: x {x.shape} and y {y.shape} must have rows of one length")
     return ops.p_norm(ops.unsqueeze(x, -2) - ops.unsqueeze(y, -3), float(p), -1)
 

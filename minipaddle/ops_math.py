@@ -453,7 +453,7 @@ _table((
     _row("rad2deg", "An angle in radians turned to degrees.",
          lambda xp, x: x * x.dtype.type(180 / math.pi), lambda F, g: g * (180 / math.pi), unary,
          "[0., 1.]", "[0.0, 57.2958]"),
-    _row("sinc", "sin(pi x) / (pi x), and 1 at 0.", lambda xp, x: xp.sinc(x),
+    _row("sinc", "sin(pi x) / (pi x), and 1 at 0.", lambda xp, x: xp.asarray(xp.sinc(x), x.dtype),
          lambda F, g, x, out: g * ((F.cos(x * math.pi) - out) / (x + (x == 0))), unary_away0,
          "[0., 0.5]", "[1.0, 0.6366]"),
 ), promote="float", inplace=True)

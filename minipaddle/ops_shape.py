@@ -58,6 +58,20 @@ def axis_of(axis, ndim: int) -> int:
     return axes_of(axis, ndim)[0]
 
 
+# Sizes are ints, but in a static program some are symbolic numbers: those fit any size, and their
+# truth cannot be asked for.
+def differ(a, b) -> bool:
+    """Whether two shapes are known to differ."""
+    return len(a) != len(b) or any(type(m) is int and type(n) is int and m != n
+                                   for m, n in zip(a, b))
+
+
+def equal_shapes(a, b) -> bool:
+    """Whether two shapes are known to be equal."""
+    return len(a) == len(b) and all(type(m) is int and type(n) is int and m == n
+                                    for m, n in zip(a, b))
+
+
 # ---- another shape, the same values
 def _reshape_sample(draw):
     shape = draw.shape()
@@ -152,9 +166,9 @@ def unflatten(x: Tensor, axis: int, shape, name: str | None = None) -> Tensor:
     axis = axis_of(axis, x.ndim)
     shape = list(shape_of(shape))
     if shape.count(-1) == 1:
-        rest = math.prod(n for n in shape if n != -1)
+        rest = math.prod([n for n in shape if n != -1])
         shape[shape.index(-1)] = x.shape[axis] // rest if rest else 0
-    if math.prod(shape) != x.shape[axis]:
+    if differ([math.prod(shape)], [x.shape[axis]]):
         raise ValueError(f"unflatten: shape {shape} does not have the {x.shape[axis]} elements of "
                          f"axis {axis} of x {x.shape}")
     return reshape(x, [*x.shape[:axis], *shape, *x.shape[axis + 1:]])
@@ -494,11 +508,15 @@ def broadcast_shapes(*shapes) -> list:
     >>> paddle.broadcast_shapes([2, 1], [3], [1, 1])
     [2, 3]
     """
-    try:
-        return list(np.broadcast_shapes(*[tuple(s) for s in shapes]))
-    except ValueError:
-        raise ValueError(f"broadcast_shape: the shapes {[list(s) for s in shapes]} do not "
-                         "broadcast: sizes must be equal or 1, aligned at the last") from None
+    n, full = max([len(s) for s in shapes], default=0), []
+    for i in range(-n, 0):
+        sizes = [s[i] for s in shapes if len(s) >= -i]
+        large = [m for m in sizes if type(m) is int and m != 1]
+        if any(m != large[0] for m in large):
+            raise ValueError(f"broadcast_shape: the shapes {[list(s) for s in shapes]} do not "
+                             "broadcast: sizes must be equal or 1, aligned at the last")
+        full.append((large + [m for m in sizes if type(m) is not int] + [1])[0])
+    return full
 
 
 @public(method=("broadcast_tensors",))
@@ -566,7 +584,7 @@ def repeat_interleave(x: Tensor, repeats, axis: int | None = None, *,
         wide = expand(unsqueeze(x, axis + 1),
                       [*shape[:axis + 1], int(repeats), *shape[axis + 1:]])
         return reshape(wide, [*shape[:axis], shape[axis] * int(repeats), *shape[axis + 1:]])
-    if repeats.ndim != 1 or repeats.shape[0] != shape[axis]:
+    if differ(repeats.shape, [shape[axis]]):
         raise ValueError(f"repeat_interleave: repeats {repeats.shape} must have one number for "
                          f"each of the {shape[axis]} slices of axis {axis}")
     picks = np.repeat(np.arange(shape[axis]), asnumpy(repeats._data))
