@@ -36,8 +36,10 @@ core.namespaces["paddle"] = globals()
 _DOTTED = {
     "autograd": "autograd", "amp": "amp", "device": "device", "fluid": "fluid",
     "fluid.dygraph": "fluid_dygraph", "fluid.layers": "fluid_layers", "framework": "framework",
-    "io": "io", "jit": "jit", "metric": "metric", "nn": "nn", "nn.clip": "grad_clip",
-    "nn.functional": "functional", "nn.initializer": "initializer", "optimizer": "optim",
+    "io": "io", "jit": "jit", "linalg": "linalg", "metric": "metric", "nn": "nn",
+    "nn.clip": "grad_clip", "nn.functional": "functional", "nn.functional.common": "functional",
+    "nn.initializer": "initializer", "nn.layer": "nn", "nn.layer.common": "nn",
+    "nn.layer.norm": "nn", "nn.loss": "nn", "nn.utils": "nn_utils", "optimizer": "optim",
     "optimizer.lr": "lr", "regularizer": "regularizer", "static": "static",
     "vision": "vision", "vision.datasets": "vision_datasets",
     "vision.transforms": "vision_transforms",
@@ -45,8 +47,6 @@ _DOTTED = {
 _EAGER = ("nn", "optimizer", "autograd", "device")
 _CHAPTERS = ("ops_math", "ops_reduce", "ops_create", "ops_random", "ops_shape", "ops_index",
              "ops_linalg", "ops_nn")
-
-
 _PARENTS = {_DOTTED[dotted.rpartition(".")[0]] for dotted in _DOTTED if "." in dotted}
 
 

@@ -1251,7 +1251,11 @@ def _run_probe(op, values, attrs, extra, k, content, ints):
     tracer, amp = core.set_tracer(None), core.set_amp_state(None)
     try:
         with no_grad(), np.errstate(all="ignore"):
-            out = core.dispatch(op, tensors, tuple(fill(a) for a in attrs.values()))
+            plain = tuple(fill(a) for a in attrs.values())
+            if any(isinstance(t, Tensor) for t in core.flat(tensors)):
+                out = core.dispatch(op, tensors, plain)
+            else:                                   # on the host, whatever the device
+                out = core.finish(op, [], plain, op.run(np, *tensors, *plain))
     finally:
         core.set_tracer(tracer)
         core.set_amp_state(amp)

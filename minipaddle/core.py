@@ -25,6 +25,7 @@ from .samples import unary
 from .tensor import (OPERANDS, SCALARS, Constant, Parameter, Storage, Tensor,  # noqa: F401
                      flat, kind_of, new_tensor, ndarray, next_serial, recast, refuse_leaf,
                      same_memory, share, to_tensor, unique_name, written)
+from .tensor import astype as to_dtype
 from .worlds import kernels, namespaces, ops, publish_kernel, registry  # noqa: F401
 
 
@@ -74,6 +75,10 @@ class Op:
                 self.inputs.append(name)
             else:
                 self.attrs.append(name)
+        taken = {"F", "g", "out", "need"} & {*self.inputs}
+        if taken:
+            raise TypeError(f"{self.name}: an input cannot be called {taken.pop()!r}; a vjp uses "
+                            "that name for something else")
         self.names = names
         # run(xp, *inputs, *attrs): the forward itself where its parameters stand so already
         if list(names) == self.inputs + self.attrs and not self.star:
@@ -761,7 +766,7 @@ def cast(xp, x: Array, dtype: str) -> Array:
     [1, -1]
     """
     target = dtype if isinstance(dtype, np.dtype) else convert_dtype(dtype).np
-    return x.astype(target)
+    return to_dtype(x, target)
 
 
 @cast.vjp

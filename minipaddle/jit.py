@@ -86,7 +86,8 @@ class ConcreteProgram:
     def __init__(self, program, outputs, kept, guards, name) -> None:
         self.main_program = self.program = program
         self.outputs, self.kept, self.guards, self.name = outputs, kept, guards, name
-        self.replays: list = []         # (Entry, template, values at) written after each call
+        self.replays: list = []         # (Entry, template) of what is written after each call
+        self.signature = None           # args, kwargs and specs it was traced for
         self.count = len(program.outputs)
 
     def holds(self) -> bool:
@@ -182,7 +183,7 @@ def trace(function, name, args, kwargs, tensors, specs, layer=None) -> ConcreteP
     written = {e.key for e, _, _ in finals}
     guards = [g for g in tracer.guards if _guarded(g, written, finals)]
     made = ConcreteProgram(program, template, kept, guards, name)
-    made.replays = replays
+    made.replays, made.signature = replays, (args, kwargs, specs)
     made.count = len(program.outputs)
     made.guards += _owners(tracer, finals)
     return made
@@ -429,8 +430,6 @@ class StaticFunction:
         return self._program(template, tensors), None
 
     def _from_spec(self, input_spec) -> ConcreteProgram:
-        if input_spec is None:
-            return self._last
         specs: list = []
 
         def place(s):
@@ -444,9 +443,12 @@ class StaticFunction:
             if isinstance(s, dict):
                 return {k: place(v) for k, v in s.items()}
             return s
-        args = tuple(place(s) for s in input_spec)
         kwargs: dict = {}
-        if self.__signature__ is not None:
+        if input_spec is None:                      # as it was called last
+            args, kwargs, specs = self._last.signature
+        else:
+            args = tuple(place(s) for s in input_spec)
+        if input_spec is not None and self.__signature__ is not None:
             bound = self.__signature__.bind(*args)
             bound.apply_defaults()
             args, kwargs = bound.args, bound.kwargs
@@ -674,8 +676,8 @@ def save(layer, path: str, input_spec=None, **configs) -> None:
     """Save a Layer or a converted function as `path.json` (the Program) and `path.npz` (values).
 
     input_spec: InputSpecs (or tensors) of the arguments; needed unless the layer was converted
-    with one or called already. A Layer is saved in the mode, train or eval, it is in. Files are
-    complete or not there: each is written under another name first.
+    with one or called already. A Layer is saved in both modes, train and eval. Files are complete
+    or not there: each is written under another name first. StaticError for what cannot be saved.
 
     >>> import os, tempfile
     >>> import minipaddle as paddle
@@ -703,18 +705,34 @@ def save(layer, path: str, input_spec=None, **configs) -> None:
         raise ValueError("jit.save: the kinds of the inputs are not known; give input_spec=["
                          "paddle.static.InputSpec([None, 784], 'float32')], or call the "
                          "converted layer first")
-    methods = {"forward": static._from_spec(spec)}
+    wanted = {"forward": (static, spec)}
     if isinstance(owner, Layer):
         for name in dir(type(owner)):
             other = getattr(type(owner), name, None)
             if isinstance(other, StaticFunction) and name != "forward" and \
                     other._input_spec is not None:
-                methods[name] = getattr(owner, name)._from_spec(other._input_spec)
-    program_file.save(methods, owner if isinstance(owner, Layer) else None, str(path))
+                wanted[name] = getattr(owner, name), other._input_spec
+    if not isinstance(owner, Layer):
+        methods = {name: f._from_spec(s) for name, (f, s) in wanted.items()}
+        return program_file.save(methods, {}, None, str(path))
+    modes = [(layer, layer.training) for layer in owner.sublayers(include_self=True)]
+    try:
+        owner.eval()
+        methods = {name: f._from_spec(s) for name, (f, s) in wanted.items()}
+        owner.train()
+        training = {}
+        for name, (f, s) in wanted.items():
+            made = f._from_spec(s)
+            if compiled(made.program).text != compiled(methods[name].program).text:
+                training[name] = made
+    finally:
+        for layer, mode in modes:
+            layer.training = mode
+    return program_file.save(methods, training, owner, str(path))
 
 
-def load(path: str, **configs):
-    """Load what `save` wrote, as a `TranslatedLayer`: it infers, and trains further.
+def load(path: str, **configs) -> "TranslatedLayer":
+    """Load what `save` wrote, as a `TranslatedLayer`: it infers, and after `train()` trains on.
 
     Nothing in the files is run, imported or evaluated. FileNotFoundError when they are missing,
     ValueError naming the operator and the field when they are damaged.
@@ -734,26 +752,27 @@ def load(path: str, **configs):
 class TranslatedLayer(Layer):
     """A Layer from a saved Program: made by `paddle.jit.load`, needs none of the user's classes.
 
-    `train()` (how it begins) trains further; `eval()` infers only: nothing is recorded for
-    gradients then, as in Paddle. Batch norm and dropout work in the mode that was saved.
+    It begins in eval mode, which only infers: nothing is recorded for gradients then, as in
+    Paddle. `train()` trains further: dropout drops, batch norm learns, gradients flow.
     """
 
     def __init__(self, programs=None, persistable_vars=None) -> None:
         super().__init__()
-        self._programs = dict(programs or {})
+        self._programs, self._training_programs = dict(programs or {}), {}
         for name, t in (persistable_vars or {}).items():
             self._put(name, t)
+        self.training = False
 
     @classmethod
-    def _of(cls, methods, state):
+    def _of(cls, methods, training, state):
         made = cls(methods, state)
-        for name, concrete in methods.items():
+        made._training_programs = training
+        for concrete in [*methods.values(), *training.values()]:
             for s in concrete.program.state:
-                owner, last = made._owner(s.name)
-                s.get = functools.partial(_either, owner, last)
-            if name != "forward" and name.isidentifier() and not hasattr(cls, name):
+                s.get = functools.partial(_either, *made._owner(s.name))
+        for name in methods:
+            if name != "forward" and not hasattr(cls, name):
                 made.__dict__[name] = functools.partial(made._run, name)
-        made.training = True
         return made
 
     def _owner(self, name):
@@ -777,6 +796,8 @@ class TranslatedLayer(Layer):
 
     def _run(self, method, *inputs, **kwargs):
         concrete = self._programs[method]
+        if self.training:
+            concrete = self._training_programs.get(method, concrete)
         specs = concrete.program.input_specs
         names = [s.name for s in specs]
         tensors: list = []

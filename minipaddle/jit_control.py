@@ -165,7 +165,7 @@ class Merge:
         raise Different(
             f"the branches of the `if`{where()} leave `{name}` as different things:\n"
             f"  where it holds:       {describe(a)}\n  where it does not:    {describe(b)}\n"
-            "Give both branches the same structure, or decide by a Python value.")
+            "Give both branches the same structure, or decide by a Python value.") from None
 
 
 class Different(StaticError):
@@ -358,7 +358,7 @@ class Loop:
         raise StaticError(
             f"the loop{where()} changes what `{name}` is:\n  before it:    {describe(first)}\n"
             f"  after a trip: {describe(later)}\nGive it the same kind, dtype and number of "
-            "dimensions before the loop.")
+            "dimensions before the loop.") from None
 
     # -- tracing
     def begin(self, block, specs):

@@ -13,6 +13,7 @@ import inspect
 import itertools
 import math
 import operator
+import os
 import sys
 import types
 
@@ -25,7 +26,8 @@ from .capture import (_KINDS, MISSING, AttrEntry, BoxEntry, CellEntry, GlobalEnt
 from .core import Tensor, local
 from .layer import Layer
 from .program_code import MATH, Deferred
-from .static import Dim, StaticError, Value, _Undefined, converted_codes, undefined  # noqa: F401
+from .static import (PACKAGE, Dim, StaticError, Value, _Undefined, converted_codes,
+                     undefined)
 
 _runtime = sys.modules[__name__]        # what `_jit` is in converted code
 
@@ -520,8 +522,7 @@ _MUTATORS = {"append", "extend", "insert", "pop", "remove", "clear", "sort", "re
 
 
 # ---- which functions are converted
-_LIBRARIES = {"numpy", "cupy", "scipy", __package__.split(".")[0], *sys.stdlib_module_names}
-_LIBRARIES.discard("__main__")
+_LIBRARIES = {"numpy", "cupy", "scipy", *sys.stdlib_module_names}
 ignored_modules: list = []
 _converted: dict = {}                   # id of a code -> (it, Converted or None without source)
 
@@ -531,15 +532,22 @@ def is_library(function) -> bool:
     if getattr(function, "_jit_not_to_static", False):
         return True
     name = getattr(function, "__module__", None) or ""
-    top = name.split(".")[0]
-    if name.startswith(__package__ + ".demo"):
-        return False
-    file = getattr(getattr(function, "__code__", None), "co_filename", "")
-    if top in _LIBRARIES:
-        # a script may have the name of a library's module; its file tells
-        return not file or "lib/python" in file.replace("\\", "/") or top == __package__ or \
-            top in ("numpy", "cupy", "scipy") or file.startswith("<")
-    return any(name == m or name.startswith(m + ".") for m in ignored_modules)
+    if any(name == m or name.startswith(m + ".") for m in ignored_modules):
+        return True
+    # By file: a wrapper has the name of the module of what it wraps.
+    return _is_library_file(function.__code__.co_filename, name.split(".")[0])
+
+
+@functools.lru_cache(maxsize=None)
+def _is_library_file(file, top) -> bool:
+    if file.startswith(PACKAGE):
+        return os.path.basename(file) != "demo.py"
+    if "site-packages" in file or "dist-packages" in file:
+        return top in _LIBRARIES
+    return file.startswith(_STDLIB) or file.startswith("<frozen")
+
+
+_STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 
 class Converted:
@@ -924,22 +932,24 @@ class ObjectGuard:
         self.owner = self.kept = self.value = owner
         state = owner.__dict__
         self.names = [k for k, v in state.items() if type(v) in _PLAIN]
-        self.groups = [g for g in _GROUPS if isinstance(state.get(g), dict)]
         names = self.names
         self.get = operator.itemgetter(*names, *names[:1]) if names else None
         self.values = self.get(state) if names else ()
         self.types = tuple(map(type, self.values))
-        self.ids = [tuple(map(id, state[g].values())) for g in self.groups]
+        self.ids = [(g, tuple(map(id, state[g].values()))) for g in _GROUPS
+                    if isinstance(state.get(g), dict)]
 
     def holds(self) -> bool:
         state = self.owner.__dict__
         try:
             if self.get is not None:
                 now = self.get(state)
-                if now != self.values or tuple(map(type, now)) != self.types:
+                if not all(map(operator.is_, now, self.values)) and (
+                        now != self.values or tuple(map(type, now)) != self.types):
                     return False
-            for g, ids in zip(self.groups, self.ids):
-                if tuple(map(id, state[g].values())) != ids:
+            for g, ids in self.ids:
+                parts = state[g]
+                if len(parts) != len(ids) or ids and tuple(map(id, parts.values())) != ids:
                     return False
         except KeyError:
             return False
@@ -967,4 +977,4 @@ class StateGuard:
 
 
 _GROUPS = ("_parameters", "_sub_layers", "_forward_pre_hooks", "_forward_post_hooks")
-__all__ = ["if_", "while_", "for_", "call", "Conversion"]
+__all__ = ["if_", "while_", "for_", "call", "undefined", "Conversion"]

@@ -11,13 +11,13 @@ from collections import namedtuple
 
 import numpy as np
 
-from .core import (F16, F32, Tensor, asarray, asnumpy, no_grad, place_of, share,
+from .core import (F16, F32, Tensor, asarray, asnumpy, enable_grad, no_grad, place_of, share,
                    tracer, written, xp_of)
 from .lr import LRScheduler
 from .regularizer import L2Decay, WeightDecayRegularizer
 
-__all__ = ["ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Lamb", "Momentum", "NAdam",
-           "Optimizer", "RAdam", "RMSProp", "Rprop", "SGD"]
+__all__ = ["ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Lamb", "Momentum",
+           "NAdam", "Optimizer", "RAdam", "RMSProp", "Rprop", "SGD"]
 
 # Elements updated at a time on the CPU: a rule passes over its arrays about ten times, which
 # goes from the cache when they are short.
@@ -1075,3 +1075,225 @@ class ASGD(Optimizer):
     def unpack(self, arrays: dict) -> dict:
         rows = arrays.pop("y", ())
         return {**arrays, **{f"y{i}": row for i, row in enumerate(rows)}}
+
+
+# ---- L-BFGS: a rule of its own, which evaluates the loss as often as it wants
+class LBFGS(Optimizer):
+    """Limited-memory BFGS (Nocedal and Wright, Numerical optimization, 2006, chapter 7).
+
+    `step(closure)`: the closure clears the gradients, computes the loss, runs backward and returns
+    the loss; step calls it several times. max_iter iterations a step, at most max_eval closures
+    (max_iter * 5 // 4 unless given). It ends early when no gradient is above tolerance_grad, or
+    loss or parameters change by less than tolerance_change. history_size: pairs remembered.
+    line_search_fn: None (steps of learning_rate) or 'strong_wolfe'. Weight decay belongs into the
+    closure's loss. Meant for full batches; reads the loss on the host.
+
+    >>> import minipaddle as paddle
+    >>> x = paddle.create_parameter([2], 'float32')
+    >>> optimizer = paddle.optimizer.LBFGS(parameters=[x], line_search_fn='strong_wolfe')
+    >>> def closure():
+    ...     optimizer.clear_grad()
+    ...     loss = ((x - paddle.to_tensor([1., 2.])) ** 2).sum()
+    ...     loss.backward()
+    ...     return loss
+    >>> _ = optimizer.step(closure)
+    >>> [round(v, 4) for v in x.tolist()]
+    [1.0, 2.0]
+    """
+
+    def __init__(self, learning_rate: float = 1.0, max_iter: int = 20, max_eval: int | None = None,
+                 tolerance_grad: float = 1e-07, tolerance_change: float = 1e-09,
+                 history_size: int = 100, line_search_fn: str | None = None, parameters=None,
+                 weight_decay=None, grad_clip=None, name: str | None = None) -> None:
+        if line_search_fn not in (None, "strong_wolfe"):
+            raise ValueError("LBFGS: line_search_fn must be None or 'strong_wolfe', got "
+                             f"{line_search_fn!r}")
+        if weight_decay is not None or grad_clip is not None:
+            raise ValueError("LBFGS: weight_decay and grad_clip would contradict the loss that the "
+                             "closure gives; add the decay to that loss")
+        super().__init__(learning_rate, parameters, None, None, name)
+        self._max_iter = max_iter
+        self._max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
+        self._tolerance_grad, self._tolerance_change = tolerance_grad, tolerance_change
+        self._history_size, self._line_search_fn = history_size, line_search_fn
+        self.state: dict = {"func_evals": 0, "n_iter": 0}
+
+    @no_grad()
+    def step(self, closure) -> Tensor:
+        """Minimise for up to max_iter iterations; returns the loss before them."""
+        state = self.state
+        closure = enable_grad()(closure)
+        first_loss = closure()
+        loss, evaluations = float(first_loss), 1
+        gradient = self._flat_gradient()
+        xp = xp_of(gradient)
+        for n in range(1, self._max_iter + 1):
+            if _largest(xp, gradient) <= self._tolerance_grad:
+                break
+            direction = self._direction(gradient)
+            state["n_iter"] += 1
+            t = self.get_lr()
+            if state["n_iter"] == 1:
+                t *= min(1.0, 1.0 / _number(xp.abs(gradient).sum()))
+            slope = _dot(gradient, direction)
+            if slope > -self._tolerance_change:
+                break
+            old_loss, count = loss, 0
+            state.update(prev_flat_grad=gradient.copy(), prev_loss=loss, d=direction)
+            if self._line_search_fn is not None:
+                found, count = self._search(closure, t, direction, loss, slope, gradient)
+                t, loss, gradient = found.t, found.f, found.g
+                self._move(t, direction)
+            else:
+                self._move(t, direction)
+                if n < self._max_iter:              # else nobody looks at them any more
+                    loss, gradient, count = float(closure()), self._flat_gradient(), 1
+            state["alpha"] = t
+            evaluations += count
+            if t * _largest(xp, direction) <= self._tolerance_change or \
+                    abs(loss - old_loss) < self._tolerance_change or \
+                    evaluations >= self._max_eval:
+                break
+        state["func_evals"] += evaluations
+        return first_loss
+
+    def _direction(self, gradient):
+        """Minus the approximate inverse Hessian times the gradient: the two-loop recursion."""
+        state = self.state
+        if "d" not in state:
+            state.update(old_yk=[], old_sk=[], ro=[], H_diag=1.0)
+            return -gradient
+        ys, ss, weights = state["old_yk"], state["old_sk"], state["ro"]
+        y, s = gradient - state["prev_flat_grad"], state["d"] * state["alpha"]
+        product = _dot(y, s)
+        if product > 1e-10:
+            for memory, new in ((ys, y), (ss, s), (weights, 1.0 / product)):
+                memory.append(new)
+                del memory[:-self._history_size]
+            state["H_diag"] = product / _dot(y, y)
+        q, shares = -gradient, []
+        for y, s, weight in zip(reversed(ys), reversed(ss), reversed(weights)):
+            shares.append(weight * _dot(s, q))
+            q -= y * shares[-1]
+        q *= state["H_diag"]
+        for y, s, weight in zip(ys, ss, weights):
+            q += s * (shares.pop() - weight * _dot(y, q))
+        return q
+
+    def _search(self, closure, t, direction, loss, slope, gradient):
+        start = [p._data.copy() for p in self._parameter_list]
+
+        def at(t):
+            self._move(t, direction)
+            value = float(closure())
+            g = self._flat_gradient()
+            for p, old in zip(self._parameter_list, start):
+                p.set_value(Tensor(old))
+            return _Point(t, value, _dot(g, direction), g)
+        return _strong_wolfe(at, _Point(0.0, loss, slope, gradient), t, self._tolerance_change,
+                             _largest(xp_of(direction), direction))
+
+    def _flat_gradient(self):
+        parts = [xp_of(p._data).zeros(p._data.size, p._data.dtype) if p.grad is None else
+                 p.grad._data.reshape(-1) for p in self._parameter_list]
+        return xp_of(parts[0]).concatenate(parts)
+
+    def _move(self, t, direction) -> None:
+        start = 0
+        for p in self._parameter_list:
+            part = direction[start:start + p._data.size].reshape(p._data.shape)
+            p.set_value(Tensor(p._data + part * p._data.dtype.type(t)))
+            start += p._data.size
+
+    def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None) -> tuple:
+        """Not with this optimizer: it needs a closure."""
+        raise NotImplementedError("LBFGS evaluates the loss several times: use step(closure)")
+
+    def state_dict(self) -> dict:
+        """All that the next step builds on, under 'state'."""
+        return {"state": {k: Tensor(v.copy()) if hasattr(v, "dtype") else
+                          [Tensor(x.copy()) if hasattr(x, "dtype") else x for x in v]
+                          if isinstance(v, list) else v for k, v in self.state.items()}}
+
+    def set_state_dict(self, state_dict: dict) -> None:
+        """Go on from what `state_dict` gave."""
+        place = self._parameter_list[0].place
+
+        def plain(v):
+            if isinstance(v, list):
+                return [plain(x) for x in v]
+            return asarray(_array(v), place).copy() if hasattr(v, "shape") else v
+        self.state = {k: plain(v) for k, v in state_dict["state"].items()}
+
+    set_dict = set_state_dict
+
+
+_Point = namedtuple("_Point", "t f slope g")        # a step length, the loss there, its slope
+
+
+def _dot(a, b) -> float:
+    return _number(a @ b)
+
+
+def _largest(xp, a) -> float:
+    return _number(xp.abs(a).max()) if a.size else 0.0
+
+
+def _number(x) -> float:
+    return float(asnumpy(xp_of(x).asarray(x)))
+
+
+def _cubic(a, b, low: float, high: float) -> float:
+    """Where the cubic through two points with their slopes is least, kept in [low, high]."""
+    a, b = (a, b) if a.t <= b.t else (b, a)
+    d = a.slope + b.slope - 3 * (a.f - b.f) / (a.t - b.t)
+    square = d * d - a.slope * b.slope
+    if not square >= 0:
+        return (low + high) / 2
+    root = square ** 0.5
+    t = b.t - (b.t - a.t) * (b.slope + root - d) / (b.slope - a.slope + 2 * root)
+    return min(max(t, low), high)
+
+
+def _strong_wolfe(at, first, t, tolerance, width, c1=1e-4, c2=0.9, most=25):
+    """A point that meets the strong Wolfe conditions, and how many were tried.
+
+    Nocedal and Wright, algorithms 3.5 (bracketing) and 3.6 (zoom).
+    """
+    def too_high(p):
+        return p.f > first.f + c1 * p.t * first.slope
+
+    def flat_enough(p):
+        return abs(p.slope) <= -c2 * first.slope
+    before, now, tries = first, at(t), 0
+    while tries < most:
+        if too_high(now) or (tries > 1 and now.f >= before.f):
+            break
+        if flat_enough(now):
+            return now, tries + 1
+        if now.slope >= 0:
+            break
+        further = _cubic(before, now, now.t + 0.01 * (now.t - before.t), now.t * 10)
+        before, now, tries = now, at(further), tries + 1
+    else:
+        before = first
+    low, high = (before, now) if before.f <= now.f else (now, before)
+    stuck = False
+    while tries < most and abs(high.t - low.t) * width >= tolerance:
+        left, right = sorted((low.t, high.t))
+        t, margin = _cubic(low, high, left, right), 0.1 * (right - left)
+        near = min(right - t, t - left) < margin
+        if near and (stuck or not left < t < right):    # twice near an end: go inside
+            t = right - margin if right - t < t - left else left + margin
+            near = False
+        stuck = near
+        now, tries = at(t), tries + 1
+        if too_high(now) or now.f >= low.f:
+            low, high = (low, now) if low.f <= now.f else (now, low)
+            continue
+        if flat_enough(now):
+            return now, tries + 1
+        if now.slope * (high.t - low.t) >= 0:
+            high = low
+        low = now
+    return low, tries + 1

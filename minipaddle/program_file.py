@@ -25,7 +25,7 @@ from .static import (Block, Dim, InputSpec, Operator, Origin, Probes, Program, R
 
 FORMAT, VERSION = "minipaddle", 1
 _DEEP, _LONG = 64, 1_000_000
-_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_0-9]+)*\Z")
+_NAME = re.compile(r"\w+(\.\w+)*\Z")
 _KINDS = ("tensor", "int", "float", "bool", "str", "list", "undefined")
 _NOT_SAVED = {"py_layer", "hook"}
 # operators that are no ops of the registry: number of inputs (None: any), attributes
@@ -155,15 +155,19 @@ def _template(t):
                       "saved; return tensors, numbers, texts, and tuples, lists, dicts of these")
 
 
-def save(methods, layer, path: str) -> None:
-    """Write methods (name -> ConcreteProgram) as path.json and path.npz."""
+def save(methods, training, layer, path: str) -> None:
+    """Write methods (name -> ConcreteProgram) as path.json and path.npz.
+
+    training: those that differ in training mode.
+    """
     names: dict = {}
     if layer is not None:
         for key, t in layer.to_static_state_dict().items():
             names.setdefault(id(t), key)
     arrays, state, rows = {}, {}, {}
     writer = _Writer(arrays)
-    for name, concrete in methods.items():
+    both = [(name, c, "methods") for name, c in methods.items()]
+    for name, concrete, group in both + [(name, c, "training") for name, c in training.items()]:
         program = concrete.program
         compiled(program)                           # dead code goes first
         keys = []
@@ -181,14 +185,14 @@ def save(methods, layer, path: str) -> None:
         root.inputs = [*program.inputs, *[s.value for s in program.state]]
         root.outputs = [*program.outputs, *[v for _, v in program.writes]]
         place = {id(s): i for i, s in enumerate(program.state)}
-        rows[name] = {
+        rows.setdefault(group, {})[name] = {
             "block": writer.block(root), "state": keys,
             "writes": [place[id(s)] for s, _ in program.writes],
             "results": _template(concrete.outputs), "count": len(program.outputs),
             "inputs": [[v.name or f"x{i}", [-1 if isinstance(n, Dim) else int(n) for n in v.shape],
                         v.dtype.name, v.stop_gradient] for i, v in enumerate(program.inputs)]}
-    data = {"format": FORMAT, "version": VERSION, "state": state, "methods": rows,
-            "origins": writer.origins}
+    data = {"format": FORMAT, "version": VERSION, "state": state,
+            "methods": rows["methods"], "training": rows.get("training", {}), "origins": writer.origins}
     folder = os.path.dirname(path)
     if folder:
         os.makedirs(folder, exist_ok=True)
@@ -471,7 +475,7 @@ def _unique(pairs):
 
 
 def load(path: str):
-    """(methods, state): what `save` wrote, checked."""
+    """(methods, those in training mode, state): what `save` wrote, checked."""
     from .jit import ConcreteProgram
     for end in (".json", ".npz"):
         if not os.path.isfile(path + end):
@@ -487,7 +491,7 @@ def load(path: str):
             raise Damaged(f"it has version {version}, this minipaddle reads up to {VERSION}; "
                           "update minipaddle")
         _need(all(isinstance(data.get(k), t) for k, t in
-                  (("state", dict), ("methods", dict), ("origins", list))), "parts are missing")
+                  (("state", dict), ("methods", dict), ("training", dict), ("origins", list))), "parts are missing")
         arrays = _arrays(path + ".npz")
         state = _state(data["state"], arrays)
         origins = []
@@ -497,13 +501,16 @@ def load(path: str):
             origins.append(SavedOrigin(*o))
         reader = _Reader(arrays, origins)
         _need("forward" in data["methods"], "it has no forward")
-        methods = {}
-        for name, row in data["methods"].items():
-            _need(name.isidentifier() and isinstance(row, dict), f"method {name!r:.40}")
-            methods[name] = _method(reader, name, row, state, ConcreteProgram)
+        methods, training = {}, {}
+        for group, rows in ((methods, data["methods"]), (training, data["training"])):
+            for name, row in rows.items():
+                _need(name.isidentifier() and isinstance(row, dict), f"method {name!r:.40}")
+                group[name] = _method(reader, name, row, state, ConcreteProgram)
+        _need(all(n in methods and training[n].program.input_specs ==
+                  methods[n].program.input_specs for n in training), "training and methods differ")
     except (Damaged, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"jit.load: {path}.json is damaged or no saved program: {error}") from None
-    return methods, state
+    return methods, training, state
 
 
 def _no_constant(text):

@@ -18,7 +18,7 @@ from .core import Tensor, convert_dtype, tracer
 
 __all__ = ["InputSpec", "Program", "Block", "Operator"]
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 converted_codes: dict = {}     # id -> code made by conversion: its frames are the user's. By id,
                                # for a function without tensors is converted to an equal code
 
@@ -157,7 +157,7 @@ def user_origin() -> Origin | None:
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
-        if id(code) in converted_codes or not (file.startswith((_PACKAGE, "<call of", "<string>",
+        if id(code) in converted_codes or not (file.startswith((PACKAGE, "<call of", "<string>",
                                                             "<frozen"))):
             return Origin(file, frame.f_lineno, code.co_name)
         frame = frame.f_back

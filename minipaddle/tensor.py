@@ -13,7 +13,8 @@ from weakref import ref
 import numpy as np
 
 from .device import CPU, Place, asarray, asnumpy, current_place, is_array, parse, place_of, xp_of
-from .dtypes import F64, DType, convert_dtype, default_complex, default_float
+from .dtypes import F16, F32, F64, DType, convert_dtype, default_complex, default_float
+from .kernels_half import narrow, widen
 from .modes import local, lock
 from .worlds import ops
 
@@ -451,7 +452,17 @@ def recast(value, old, new):
     """The same structure with arrays of dtype `old` turned to `new`."""
     if isinstance(value, (list, tuple)):
         return type(value)(recast(v, old, new) for v in value)
-    return value.astype(new) if getattr(value, "dtype", None) == old else value
+    return astype(value, new) if getattr(value, "dtype", None) == old else value
+
+
+def astype(array, dtype):
+    """A copy with another NumPy dtype; NumPy's slow casts of half precision are avoided."""
+    if type(array) is ndarray:
+        if array.dtype is F16 and dtype is F32:
+            return widen(array)
+        if array.dtype is F32 and dtype is F16:
+            return narrow(array)
+    return array.astype(dtype)
 
 
 def kind_of(value) -> str:

@@ -152,6 +152,31 @@ def _zero_gradients(p):
     return {"trace": trace}
 
 
+def _lbfgs(**options):
+    """Rosenbrock's valley and a bowl, from fixed starts."""
+    def case(p):
+        x, y = p.create_parameter([2], "float64"), p.create_parameter([1], "float64")
+        x.set_value(np.array([-1.2, 1.0]))
+        y.set_value(np.array([3.0]))
+        optimizer = p.optimizer.LBFGS(parameters=[x, y], **options)
+
+        def closure():
+            optimizer.clear_grad()
+            loss = (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2 + ((y - x[0]) ** 2).sum()
+            loss.backward()
+            return loss
+        trace = []
+        for _ in range(5):
+            optimizer.step(closure)
+            trace.append([float(v) for q in (x, y) for v in q.numpy()])
+        return {"trace": trace}
+    return case
+
+
+OPTIMIZERS["lbfgs"] = _lbfgs(learning_rate=1e-3, max_iter=4)
+OPTIMIZERS["lbfgs wolfe"] = _lbfgs(line_search_fn="strong_wolfe", max_iter=5)
+OPTIMIZERS["lbfgs wolfe short"] = _lbfgs(line_search_fn="strong_wolfe", max_iter=6,
+                                         history_size=2)
 OPTIMIZERS["scheduled"] = _scheduled
 OPTIMIZERS["zero gradients"] = _zero_gradients
 

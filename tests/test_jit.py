@@ -212,7 +212,7 @@ def test_training_equals_eager_training():
 def test_frozen_parameters_and_modes():
     net = Net()
     model = convert(net)
-    x = paddle.ones([3, 4])
+    x = paddle.rand([3, 4])
     net.one.weight.stop_gradient = True
     model(x).sum().backward()
     assert net.one.weight.grad is None and net.two.weight.grad is not None
@@ -429,7 +429,8 @@ def test_py_layer_and_hooks_inside():
 
     def f(x):
         y = Triple.apply(x)
-        y.register_hook(lambda g: g * 10)
+        if not y.stop_gradient:
+            y.register_hook(lambda g: g * 10)
         return y * 2
     agree(f, (X,), (Y,))
 
@@ -601,6 +602,7 @@ def outcome(f, arrays, grad=True):
         return type(error)
 
 
+@pytest.mark.filterwarnings("ignore:.*encountered in")
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs(seed, tmp_path):
     f = program(seed, tmp_path)

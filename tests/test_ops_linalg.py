@@ -36,7 +36,7 @@ def swapped(x, flag):
     return np.ascontiguousarray(np.swapaxes(x, -1, -2)) if flag and x.ndim > 1 else x
 
 
-@pytest.mark.parametrize("tx, ty", itertools.product([False, True], repeat=2))
+@pytest.mark.parametrize("tx, ty", list(itertools.product([False, True], repeat=2)))
 @pytest.mark.parametrize("a, b", SHAPES)
 def test_matmul(a, b, tx, ty):
     x, y = r(*a), r(*b, seed=1)

@@ -8,6 +8,8 @@ import weakref
 import golden_training
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import minipaddle as paddle
 
@@ -372,3 +374,84 @@ def test_a_deep_copied_layer_trains_by_itself():
 def test_mistakes_are_named(build, error, text):
     with pytest.raises(error, match=text):
         build(weights([1])[0])
+
+
+# ---- any order of events against a plain reference, one parameter at a time
+class Reference:
+    """Adam with coupled decay and a global-norm clip, in float64, straight from the formulas."""
+
+    def __init__(self, clip) -> None:
+        self.clip, self.state = clip, {}
+
+    def step(self, params) -> None:
+        grads = {i: g.copy() for i, (_, g, frozen, _, _) in enumerate(params)
+                 if g is not None and not frozen}
+        if self.clip is not None and grads:
+            norm = np.sqrt(sum((g * g).sum() for g in grads.values()))
+            grads = {i: g * (self.clip / max(norm, self.clip)) for i, g in grads.items()}
+        for i, g in grads.items():
+            value, _, _, rate, decay = params[i]
+            m, v, t = self.state.get(i, (0.0, 0.0, 0))
+            g = g + decay * value
+            m, v, t = 0.9 * m + 0.1 * g, 0.99 * v + 0.01 * g * g, t + 1
+            self.state[i] = m, v, t
+            params[i][0] = value - 0.1 * rate * (m / (1 - 0.9 ** t)) / (
+                np.sqrt(v / (1 - 0.99 ** t)) + 1e-4)
+
+
+EVENTS = st.lists(st.tuples(
+    st.sampled_from(["step"] * 4 + ["grad"] * 4 + ["zero", "none", "freeze", "thaw", "set", "move",
+                                                  "rate", "decay", "reload"]),
+    st.integers(0, 4), st.integers(0, 99)), min_size=5, max_size=40)
+
+
+@settings(max_examples=60)
+@given(events=EVENTS, clip=st.sampled_from([None, 0.5]))
+def test_any_order_of_events_equals_a_plain_reference(events, clip):
+    shapes = [(2,), (), (3, 2), (0,), (1,)]
+    ps = [paddle.create_parameter(list(s), "float64") for s in shapes]
+    mirror = []                                     # value, gradient, frozen, rate, decay
+    for i, (p, s) in enumerate(zip(ps, shapes)):
+        p.set_value(np.full(s, i + 1.0))
+        mirror.append([p.numpy(), None, False, 1.0, 0.25])
+
+    def make():
+        return paddle.optimizer.Adam(
+            0.1, 0.9, 0.99, 1e-4, ps, weight_decay=0.25,
+            grad_clip=None if clip is None else paddle.nn.ClipGradByGlobalNorm(clip))
+    optimizer, reference = make(), Reference(clip)
+    for event, i, n in events:
+        p, row = ps[i], mirror[i]
+        fresh = np.sin(np.arange(p.size) + n).reshape(shapes[i])
+        if event == "step":
+            optimizer.step()
+            reference.step(mirror)
+        elif event == "grad":
+            p.grad, row[1] = paddle.to_tensor(fresh), fresh
+        elif event == "zero":
+            optimizer.clear_grad()
+            for r in mirror:
+                r[1] = None if r[1] is None else r[1] * 0
+        elif event == "none":
+            p.clear_grad(set_to_zero=False)
+            row[1] = None
+        elif event in ("freeze", "thaw"):
+            p.stop_gradient = row[2] = event == "freeze"
+        elif event == "set":
+            p.set_value(fresh)
+            row[0] = fresh
+        elif event == "move":
+            p._data = (p + 1.0)._data
+            row[0] = row[0] + 1.0
+        elif event == "rate":
+            p.optimize_attr["learning_rate"] = row[3] = 1 + n / 100
+        elif event == "decay":
+            p.regularizer, row[4] = paddle.regularizer.L2Decay(n / 100), n / 100
+        else:
+            state = optimizer.state_dict()
+            optimizer = make()
+            optimizer.set_state_dict(state)
+    optimizer.step()
+    reference.step(mirror)
+    for p, row in zip(ps, mirror):
+        np.testing.assert_allclose(p.numpy(), row[0], rtol=1e-5, atol=1e-7)
