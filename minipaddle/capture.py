@@ -1,9 +1,10 @@
 """Writing a Program: symbolic values, and the tracer that turns calls into operators.
 
-Imports static and core. While a `Tracer` is set, every op called in this thread is recorded:
-`Variable` is a Tensor whose `_data` is a Value instead of an array, `Scalar` a Python number or
-text that is known at run time only. What is changed while a branch or a loop's body is traced
-(attributes, items, in-place writes) is in the write log of that region: it is undone, and merged.
+Imports program_code, static and core. While a `Tracer` is set, every op called in this thread is
+recorded: `Variable` is a Tensor whose `_data` is a Value instead of an array, `Scalar` a Python
+number or text that is known at run time only. What is changed while a branch or a loop's body is
+traced (attributes, items, in-place writes) is in the write log of that region: it is undone, and
+merged.
 """
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ import numpy as np
 from . import core, modes
 from .core import Tensor, is_array, local, no_grad, ops
 from .device import current_place
+from .program_code import PYTHON, fold
+from .pylayer import PyLayerContext
 from .static import (Block, Dim, Operator, Probes, Program, Ref, State, StaticError, Value,
                      _Undefined, probe_of, user_origin)
 
@@ -751,7 +754,6 @@ class Tracer:
 
     def constant_of(self, v: Value):
         """The array of a value that depends on no input and no state, or None."""
-        from .program_code import fold
         return fold(v)
 
     # -- ops
@@ -1028,7 +1030,7 @@ class Tracer:
                 def sample(v):
                     return core.Tensor(np.ones([probe_of(n, 0) for n in v.shape], v.dtype))
                 fill = dict(zip(places, map(sample, values)))
-                out = cls.forward(core_context(), *[fill.get(i, a) for i, a in enumerate(args)],
+                out = cls.forward(PyLayerContext(), *[fill.get(i, a) for i, a in enumerate(args)],
                                   **{k: fill.get(k, a) for k, a in kwargs.items()})
         finally:
             core.set_tracer(old)
@@ -1113,11 +1115,6 @@ class Tracer:
 
 class Mismatch(Exception):
     """Two values that no common type holds; the text says what they are."""
-
-
-def core_context():
-    from .pylayer import PyLayerContext
-    return PyLayerContext()
 
 
 def _leaves(data):
@@ -1268,7 +1265,6 @@ def _run_probe(op, values, attrs, extra, k, content, ints):
 
 
 def _probe_python(name, values):
-    from .program_code import PYTHON
     if any(v.probes is None for v in values):
         return None
     try:

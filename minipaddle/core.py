@@ -166,7 +166,9 @@ class Op:
             except Exception as second:             # an explanation must never hide the fault
                 text = f"{error} ({second})"
         if text is None:
-            text = f"{error}; {_describe(self, inputs, attrs)}"
+            why = "the shapes do not broadcast: from the last dimension on, sizes must be equal, " \
+                "or one of them 1" if self.broadcasts and "broadcast" in str(error) else error
+            text = f"{why}; {_describe(self, inputs, attrs)}"
         kind = type(error)
         try:
             return kind(f"{self.name}: {text}")

@@ -5,8 +5,10 @@ traces it to a Program (capture.py) for every kind of arguments it meets, and ru
 """
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
+import linecache
 import os
 import threading
 import types
@@ -15,7 +17,7 @@ import weakref
 
 import numpy as np
 
-from . import core, jit_runtime
+from . import core, jit_runtime, program_file
 from .capture import BoxEntry, HandleEntry, StateEntry, TracedList, Variable
 from .core import Tensor, enable_grad, is_array, local, no_grad
 from .layer import Layer
@@ -256,7 +258,6 @@ def _locate(error) -> None:
             last = tb
         tb = tb.tb_next
     if last is not None:
-        import linecache
         code = last.tb_frame.f_code
         text = linecache.getline(code.co_filename, last.tb_lineno).strip()
         add_note(error, f"  at {code.co_filename}:{last.tb_lineno}, in {code.co_name}: {text}")
@@ -500,7 +501,6 @@ class StaticFunction:
         return self.dygraph_function
 
     def __deepcopy__(self, memo):
-        import copy
         if self._instance is None:
             return self
         return type(self)(types.MethodType(self._function, copy.deepcopy(self._instance, memo)),
@@ -688,7 +688,6 @@ def save(layer, path: str, input_spec=None, **configs) -> None:
     >>> paddle.jit.load(path)(paddle.ones([4, 3])).shape
     [4, 2]
     """
-    from . import program_file
     if not isinstance(path, (str, os.PathLike)) or not str(path):
         raise ValueError(f"jit.save: path must be a file name without an ending, got {path!r}")
     if isinstance(layer, Layer):
@@ -745,8 +744,10 @@ def load(path: str, **configs) -> "TranslatedLayer":
     >>> len(paddle.jit.load(path).parameters())
     2
     """
-    from . import program_file
-    return TranslatedLayer._of(*program_file.load(str(path)))
+    *groups, state = program_file.load(str(path))
+    return TranslatedLayer._of(*[{name: ConcreteProgram(program, results, None, [], name)
+                                  for name, (program, results) in group.items()}
+                                 for group in groups], state)
 
 
 class TranslatedLayer(Layer):

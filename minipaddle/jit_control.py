@@ -411,39 +411,36 @@ class Loop:
 
     def run(self, test, body, state):
         tracer, specs = self.tracer, [self.spec(x) for x in state]
-        for _ in range(8):
+        for k in range(8):
             ask = tracer.region(lambda: test(*self.begin(tracer.block, specs)), ())
-            do = tracer.region(lambda: body(*self.begin(tracer.block, specs)), ())
-            for r in (ask, do):
-                if r.error is not None and not (r is do and self.may_raise(specs, r)):
-                    raise r.error
-            if do.error is not None:
-                outs, finals = list(state), {}
-                do.outs = None
-            else:
-                do.outs = outs = [do.final_deep(x) for x in do.outs]
-                finals = do.finals
+            do = tracer.region(lambda: self.trip(body, specs), ())
+            if ask.error is not None or do.error is not None and k:
+                raise ask.error or do.error
+            if do.error is not None:                # a loop whose first trip raises, if it has one
+                do.outs, do.finals = self.entered, {}
+                return self.write(ask, do, specs, state)
+            do.outs = [do.final_deep(x) for x in do.outs]
             changed = False
-            if do.error is None:
-                for i, out in enumerate(outs):
-                    specs[i], c = self.widen(specs[i], out, self.names[i])
-                    changed |= c
-                for key, entry in do.log.items():
-                    known = self.entries.get(key)
-                    if known is None:
-                        if self.unchanged(entry.old, finals[key]):
-                            continue
-                        known = self.entries[key] = [entry, self.spec(entry.old)]
-                        changed = True
-                    known[1], c = self.widen(known[1], finals[key], str(entry))
-                    changed |= c
+            for i, out in enumerate(do.outs):
+                specs[i], c = self.widen(specs[i], out, self.names[i])
+                changed |= c
+            for key, entry in do.log.items():
+                known = self.entries.get(key)
+                if known is None:
+                    if self.unchanged(entry.old, do.finals[key]):
+                        continue
+                    known = self.entries[key] = [entry, self.spec(entry.old)]
+                    changed = True
+                known[1], c = self.widen(known[1], do.finals[key], str(entry))
+                changed |= c
             if not changed:
                 return self.write(ask, do, specs, state)
         raise StaticError(f"the loop{where()} changes its state in a new way on every trip, and "
                           "cannot be converted")
 
-    def may_raise(self, specs, region) -> bool:
-        return False
+    def trip(self, body, specs):
+        self.entered = self.begin(self.tracer.block, specs)
+        return body(*self.entered)
 
     def unchanged(self, old, new) -> bool:
         if isinstance(old, Variable) and isinstance(new, Variable):

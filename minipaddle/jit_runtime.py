@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dis
 import functools
 import inspect
 import itertools
 import math
 import operator
 import os
+import string
 import sys
 import types
 
@@ -716,7 +718,6 @@ def _text_method(owner, f, *args, **kwargs):
         return format(*parts)
     if not any(is_symbolic(v) for v in [*args, *kwargs.values()]):
         return owner.format(*args, **kwargs)
-    import string
     parts, auto = [], itertools.count()
     for text, field, spec, conversion in string.Formatter().parse(owner):
         parts.append(text)
@@ -790,7 +791,6 @@ def _enter(tracer, f, converted, bound, *args, **kwargs):
 
 @functools.lru_cache(maxsize=None)
 def _stores(code):
-    import dis
     cells, names = set(), set()
     for c in jit_source.codes_within(code):
         for i in dis.get_instructions(c):

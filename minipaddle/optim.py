@@ -1,4 +1,4 @@
-"""Optimizers (`paddle.optimizer`). Imports lr, clip, regularizer and core.
+"""Optimizers (`paddle.optimizer`). Imports lr, regularizer and core.
 
 An optimizer keeps the parameters of one kind (dtype, place, settings) in one flat buffer, beside
 flat gradients and accumulators; the parameters' own arrays become views of it. A rule, `update`,

@@ -17,7 +17,7 @@ import numpy as np
 
 from .core import (F16, Tensor, asnumpy, current_xp, is_array, local, no_grad, recast, registry,
                    set_amp_state, xp_of)
-from .static import Ref, Value, undefined
+from .static import Program, Ref, Value, undefined
 
 # ---- what Python itself does with numbers and texts
 PYTHON = {
@@ -640,4 +640,10 @@ def listing(program) -> str:
     return "\n".join(lines)
 
 
+def _code(self) -> str:
+    """The Python function that the Program is compiled to, as text."""
+    return compiled(self).text
+
+
+Program.code, Program.__str__, Program.__repr__ = _code, listing, listing
 __all__ = ["Compiled", "compiled", "fold", "listing"]

@@ -191,8 +191,10 @@ def save(methods, training, layer, path: str) -> None:
             "results": _template(concrete.outputs), "count": len(program.outputs),
             "inputs": [[v.name or f"x{i}", [-1 if isinstance(n, Dim) else int(n) for n in v.shape],
                         v.dtype.name, v.stop_gradient] for i, v in enumerate(program.inputs)]}
-    data = {"format": FORMAT, "version": VERSION, "state": state,
-            "methods": rows["methods"], "training": rows.get("training", {}), "origins": writer.origins}
+    order = {key: i for i, key in enumerate(names.values())}
+    data = {"format": FORMAT, "version": VERSION, "origins": writer.origins,
+            "state": dict(sorted(state.items(), key=lambda item: order[item[0]])),
+            "methods": rows["methods"], "training": rows.get("training", {})}
     folder = os.path.dirname(path)
     if folder:
         os.makedirs(folder, exist_ok=True)
@@ -475,8 +477,10 @@ def _unique(pairs):
 
 
 def load(path: str):
-    """(methods, those in training mode, state): what `save` wrote, checked."""
-    from .jit import ConcreteProgram
+    """(methods, those in training mode, state): what `save` wrote, checked.
+
+    A method is a pair of its Program and the structure of its results, with `Deferred` in it.
+    """
     for end in (".json", ".npz"):
         if not os.path.isfile(path + end):
             raise FileNotFoundError(f"jit.load: {path + end} is missing; jit.save writes "
@@ -490,8 +494,9 @@ def load(path: str):
         if version > VERSION:
             raise Damaged(f"it has version {version}, this minipaddle reads up to {VERSION}; "
                           "update minipaddle")
-        _need(all(isinstance(data.get(k), t) for k, t in
-                  (("state", dict), ("methods", dict), ("training", dict), ("origins", list))), "parts are missing")
+        _need(all(isinstance(data.get(k), t) for k, t in (
+            ("state", dict), ("methods", dict), ("training", dict), ("origins", list))),
+            "parts are missing")
         arrays = _arrays(path + ".npz")
         state = _state(data["state"], arrays)
         origins = []
@@ -505,9 +510,9 @@ def load(path: str):
         for group, rows in ((methods, data["methods"]), (training, data["training"])):
             for name, row in rows.items():
                 _need(name.isidentifier() and isinstance(row, dict), f"method {name!r:.40}")
-                group[name] = _method(reader, name, row, state, ConcreteProgram)
-        _need(all(n in methods and training[n].program.input_specs ==
-                  methods[n].program.input_specs for n in training), "training and methods differ")
+                group[name] = _method(reader, name, row, state)
+        _need(all(n in methods and training[n][0].input_specs ==
+                  methods[n][0].input_specs for n in training), "training and methods differ")
     except (Damaged, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"jit.load: {path}.json is damaged or no saved program: {error}") from None
     return methods, training, state
@@ -571,7 +576,8 @@ def _state(rows, arrays) -> dict:
     return state
 
 
-def _method(reader, name, row, state, kind):
+def _method(reader, name, row, state):
+    """(Program, structure of its results) of one method."""
     what = f"method {name}"
     _need(all(isinstance(row.get(k), list) for k in ("state", "writes", "inputs"))
           and _is_int(row.get("count"), high=_LONG), f"{what}: parts are missing")
@@ -600,7 +606,7 @@ def _method(reader, name, row, state, kind):
     for d in _deferred(template):
         _need(d.index < count, f"{what}: results name value {d.index}")
     _need(not list(_refs(template)), f"{what}: results")
-    return kind(program, template, None, [], name)
+    return program, template
 
 
 __all__ = ["save", "load"]

@@ -44,11 +44,12 @@ def atomic_write(path: str):
 
 
 # ---- writing
-def save(obj, path, protocol: int = 4, **configs) -> None:
+def save(obj, path, protocol: int = 4, paddle_format: bool = False, **configs) -> None:
     """Write a Tensor, a state dict, or any nesting of dicts, lists, tuples, numbers and text.
 
     path: a file name, or a binary file object. TypeError for values that cannot be kept, named
-    by where they stand. protocol is accepted for Paddle's sake.
+    by where they stand. paddle_format=True writes what real Paddle reads, a pickle of that
+    protocol (2 to 4) of plain values and arrays; else protocol has no meaning.
 
     >>> import os, tempfile, minipaddle as paddle
     >>> path = os.path.join(tempfile.mkdtemp(), "w.pdparams")
@@ -60,13 +61,39 @@ def save(obj, path, protocol: int = 4, **configs) -> None:
         content = {"format": FORMAT, "version": VERSION, "value": _encode(obj, arrays, "obj")}
     except RecursionError:
         raise ValueError("save: obj is nested too deeply, or holds itself") from None
+    if paddle_format and protocol not in (2, 3, 4):
+        raise ValueError(f"save: protocol must be 2, 3 or 4, got {protocol!r}")
+
+    def write(file):
+        if paddle_format:
+            pickle.dump(_for_paddle(obj, True), file, protocol)
+        else:
+            _write(file, content, arrays)
     if hasattr(path, "write"):
-        _write(path, content, arrays)
+        write(path)
         return
     if os.path.isdir(path) or not os.path.basename(os.fspath(path)):
         raise ValueError(f"save: path must be a file name, got {os.fspath(path)!r}")
     with atomic_write(path) as file:
-        _write(file, content, arrays)
+        write(file)
+
+
+def _for_paddle(value, outermost: bool = False):
+    """Arrays in place of Tensors, with their names as real Paddle keeps them.
+
+    A state dict has a table of names beside the arrays; elsewhere a Tensor is (name, array).
+    """
+    if isinstance(value, Tensor):
+        return value.name, value.numpy()
+    if isinstance(value, dict):
+        if outermost and any(isinstance(v, Tensor) for v in value.values()):
+            names = {k: v.name for k, v in value.items() if isinstance(v, Tensor)}
+            return {**{k: v.numpy() if k in names else _for_paddle(v) for k, v in value.items()},
+                    _NAMES: names}
+        return {k: _for_paddle(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_for_paddle(v) for v in value)
+    return value
 
 
 def _write(file, content, arrays) -> None:

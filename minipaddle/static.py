@@ -215,7 +215,7 @@ class Program:
     """Blocks of operators, the state they read and write, and the values they give.
 
     inputs: Values for the arguments; outputs: Values; state: `State` entries; writes: pairs of a
-    State and the Value that it holds after a call.
+    State and the Value that it holds after a call. `code()` and `str()` are program_code.py's.
     """
 
     _versions = itertools.count(1)
@@ -235,19 +235,8 @@ class Program:
             yield block
             stack += [b for op in block.ops for b in op.blocks]
 
-    def code(self) -> str:
-        """The Python function that the Program is compiled to."""
-        from .program_code import compiled
-        return compiled(self).text
-
     def global_block(self) -> Block:
         return self.block
-
-    def __str__(self) -> str:
-        from .program_code import listing
-        return listing(self)
-
-    __repr__ = __str__
 
 
 # ---- what users give for inputs
@@ -341,10 +330,3 @@ def enable_static() -> None:
     """Building Programs call by call is not there yet: NotImplementedError says what is."""
     raise NotImplementedError("enable_static: programs are made by @paddle.jit.to_static; the "
                               "static mode of Program and Executor is not there yet")
-
-
-def __getattr__(name: str):
-    if name == "Variable":                          # capture.py stands above this module
-        from .capture import Variable
-        return Variable
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -455,3 +455,35 @@ def test_any_order_of_events_equals_a_plain_reference(events, clip):
     reference.step(mirror)
     for p, row in zip(ps, mirror):
         np.testing.assert_allclose(p.numpy(), row[0], rtol=1e-5, atol=1e-7)
+
+
+def test_two_optimizers_on_the_same_parameters_take_turns():
+    w, v = weights([2], [1])
+    first = paddle.optimizer.Momentum(0.5, 0.5, [w, v])
+    second = paddle.optimizer.Momentum(0.25, 0.0, [w])
+    for optimizer in (first, second, first):
+        pull(w, v)
+        optimizer.step()
+        first.clear_grad()
+    assert values(w) == [1 - 0.5 - 0.25 - 0.75] * 2 and values(v) == [2 - 0.5 - 0.75]
+
+
+def test_neighbours_in_the_buffer_stay_apart():
+    """Parameters share one flat memory, but writing to one must not touch or alias another."""
+    w, v, u = weights([2], [2], [2])
+    optimizer = paddle.optimizer.SGD(0.0, [w, v, u])
+    pull(w, v, u)
+    optimizer.step()
+    with paddle.no_grad():
+        paddle.assign(v, w)                         # w = v, then they must part again
+        w.add_(paddle.ones([2]))
+        u.copy_(w)
+        v[0] = 9.0
+    assert [values(x) for x in (w, v, u)] == [[3, 3], [9, 2], [3, 3]]
+    loss = (w * w).sum()                            # w unharmed by writes to its neighbours
+    with paddle.no_grad():
+        v.set_value(np.zeros(2, "float32"))
+    loss.backward()
+    assert values(w.grad) == [1 + 6, 1 + 6]         # added to what pull left
+    optimizer.step()
+    assert [values(x) for x in (w, v, u)] == [[3, 3], [0, 0], [3, 3]]

@@ -268,6 +268,29 @@ def test_big_arrays_in_slices():
     assert sorted(found) == ["b", "w"] and found["w"].tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
+# ---- files for real Paddle
+@pytest.mark.parametrize("protocol", [2, 3, 4])
+def test_a_file_in_paddles_format(path, protocol):
+    net = paddle.nn.Linear(2, 3)
+    paddle.save(net.state_dict(), path, protocol, paddle_format=True)
+    with open(path, "rb") as file:
+        plain = pickle.load(file)                   # our own file: safe here
+    assert plain.pop("StructuredToParameterName@@") == {"weight": net.weight.name,
+                                                        "bias": net.bias.name}
+    assert list(plain) == ["weight", "bias"] and type(plain["weight"]) is np.ndarray
+    state = paddle.load(path)
+    assert (state["weight"].numpy() == net.weight.numpy()).all()
+    assert state["bias"].name == net.bias.name
+    nested = {"model": [net.weight], "epoch": 3}
+    paddle.save(nested, path, protocol, paddle_format=True)
+    found = paddle.load(path)
+    assert found["epoch"] == 3 and found["model"][0].name == net.weight.name
+    with pytest.raises(TypeError, match="ReLU"):
+        paddle.save({"m": paddle.nn.ReLU()}, path, paddle_format=True)
+    with pytest.raises(ValueError, match="protocol"):
+        paddle.save(1, path, 5, paddle_format=True)
+
+
 # ---- hostile pickles
 class Calls:
     """Pickles as a call of anything."""
