@@ -81,7 +81,7 @@ class _Alias(importlib.abc.Loader):
 
 
 class _Parent(importlib.abc.Loader):
-    """Loads a flat module that has dotted names below it: Python looks for those at a `__path__`."""
+    """Loads a flat module that has dotted names below it: Python looks for a `__path__` there."""
 
     def __init__(self, loader) -> None:
         self._loader = loader

@@ -171,7 +171,7 @@ def place_of(array) -> Place:
 
 def asnumpy(array) -> np.ndarray:
     """The one way from a device to the host; an array of the host comes back as it is."""
-    return array if isinstance(array, np.ndarray) else array.get()
+    return np.asarray(array) if isinstance(array, (np.ndarray, np.generic)) else array.get()
 
 
 def asarray(array, place: Place):

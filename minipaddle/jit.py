@@ -18,11 +18,12 @@ import weakref
 import numpy as np
 
 from . import core, jit_runtime, program_file
-from .capture import BoxEntry, HandleEntry, StateEntry, TracedList, Variable
 from .core import Tensor, enable_grad, is_array, local, no_grad
 from .layer import Layer
 from .program_code import Deferred, add_note, compiled
 from .static import InputSpec, Program, StaticError, Value, converted_codes
+from .symbolic import TracedList, Variable
+from .write_log import BoxEntry, HandleEntry, StateEntry
 
 _enabled = True
 _building = threading.RLock()

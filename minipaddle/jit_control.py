@@ -6,10 +6,11 @@ hold.
 """
 from __future__ import annotations
 
-from .capture import (_KINDS, ABSENT, MISSING, Mismatch, TracedList, Variable, may_be, ops,
-                      where)
-from .core import Tensor
+from .capture import Mismatch, may_be
+from .core import Tensor, ops
 from .static import StaticError, Value, _Undefined, undefined
+from .symbolic import ABSENT, KINDS, MISSING, TracedList, Variable, where
+
 
 
 def describe(x) -> str:
@@ -21,7 +22,8 @@ def describe(x) -> str:
     if isinstance(x, Tensor):
         return f"tensor {x.shape} {x.dtype.name}"
     if isinstance(x, (list, tuple)):
-        return f"{type(x).__name__} of {len(x)}: [" + ", ".join(describe(v) for v in x)[:120] + "]"
+        kind = "list" if isinstance(x, list) else type(x).__name__
+        return f"{kind} of {len(x)}: [" + ", ".join(describe(v) for v in x)[:120] + "]"
     if isinstance(x, dict):
         return "dict {" + ", ".join(f"{k}: {describe(v)}" for k, v in x.items())[:120] + "}"
     return f"{type(x).__name__} {x!r}"[:80] if not isinstance(x, _Undefined) else "undefined"
@@ -162,14 +164,12 @@ class Merge:
         return out
 
     def refuse(self, a, b, name):
-        raise Different(
+        error = StaticError(
             f"the branches of the `if`{where()} leave `{name}` as different things:\n"
             f"  where it holds:       {describe(a)}\n  where it does not:    {describe(b)}\n"
-            "Give both branches the same structure, or decide by a Python value.") from None
-
-
-class Different(StaticError):
-    """Two branches that no common type holds."""
+            "Give both branches the same structure, or decide by a Python value.")
+        error.differ = True                         # `and`, `or` then take truths instead
+        raise error from None
 
 
 def cond(tracer, pred: Value, then, orelse, args, names):
@@ -275,7 +275,7 @@ class Loop:
 
     def number(self, x):
         kind = type(x).__name__
-        return Value(kind, (), _KINDS.get(kind), probes=None if isinstance(x, str) else (x, x))
+        return Value(kind, (), KINDS.get(kind), probes=None if isinstance(x, str) else (x, x))
 
     def widen(self, spec, out, name):
         """(spec, changed): the spec that holds for `out` too."""
@@ -494,4 +494,4 @@ def _type(tracer, v):
             None if v.element is None else _type(tracer, v.element))
 
 
-__all__ = ["cond", "Loop", "Different", "describe", "remade"]
+__all__ = ["cond", "Loop", "describe", "remade"]

@@ -23,13 +23,14 @@ import numpy as np
 
 from . import jit_control as control
 from . import jit_passes, jit_source
-from .capture import (_KINDS, MISSING, AttrEntry, BoxEntry, CellEntry, GlobalEntry, Scalar,
-                      TracedList, Tracer, Variable, where)
+from .capture import Tracer
 from .core import Tensor, local
 from .layer import Layer
 from .program_code import MATH, Deferred
 from .static import (PACKAGE, Dim, StaticError, Value, _Undefined, converted_codes,
                      undefined)
+from .symbolic import KINDS, MISSING, Scalar, TracedList, Variable, where
+from .write_log import AttrEntry, BoxEntry, CellEntry, GlobalEntry
 
 _runtime = sys.modules[__name__]        # what `_jit` is in converted code
 
@@ -95,8 +96,8 @@ def _lazy(tracer, a, b, keep):
         try:
             return control.cond(tracer, truth, *(ways if keep else ways[::-1]), (),
                                 ("the value",))[0]
-        except control.Different:
-            if convert is bool_:
+        except StaticError as error:
+            if convert is bool_ or not error.differ:
                 raise
             del tracer.block.ops[mark:]
     raise AssertionError("not reached")
@@ -314,7 +315,7 @@ def format(*parts):
                 part = builtins.format(value, spec)
             out.append(part)
         return "".join(out)
-    return Scalar(tracer.builtin("format", values, Value("str", (), _KINDS["str"]),
+    return Scalar(tracer.builtin("format", values, Value("str", (), KINDS["str"]),
                                  template=template))
 
 
@@ -414,7 +415,7 @@ int_, float_, bool_ = _number("int"), _number("float"), _number("bool")
 def len_(x):
     tracer = local.tracer
     if isinstance(x, TracedList) and x.symbolic is not None:
-        return Scalar(tracer.builtin("list_len", [x.symbolic], Value("int", (), _KINDS["int"])))
+        return Scalar(tracer.builtin("list_len", [x.symbolic], Value("int", (), KINDS["int"])))
     if isinstance(x, Sequence):
         return x.length
     if isinstance(x, Scalar):
@@ -688,7 +689,7 @@ def _math(name, args):
                              "factorial", "prod") else "bool" if name.startswith("is") else "float"
     values = [tracer.lift(tracer.scalar(tracer.read(a), "float") if isinstance(a, Tensor) and
                           not isinstance(a, Scalar) else a) for a in args]
-    return Scalar(tracer.builtin("math", values, Value(kind, (), _KINDS[kind]), function=name))
+    return Scalar(tracer.builtin("math", values, Value(kind, (), KINDS[kind]), function=name))
 
 
 def _builtin(tracer, f):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import dis
 import linecache
 import sys
 import types
@@ -85,13 +86,19 @@ def _is_code_of(node: ast.Lambda, code) -> bool:
 
 
 def _plain(node, code) -> bool:
-    """Whether compiling the lambda alone gives this code."""
-    made = compile(ast.Expression(copy.deepcopy(node)), "<lambda>", "eval").co_consts[0]
-    same_names = set(made.co_names) | set(made.co_freevars) == \
-        set(code.co_names) | set(code.co_freevars)
-    return same_names and made.co_varnames == code.co_varnames and \
-        [c for c in made.co_consts if not isinstance(c, types.CodeType)] == \
-        [c for c in code.co_consts if not isinstance(c, types.CodeType)]
+    """Whether compiling the lambda alone gives the same steps (Python 3.10 keeps no columns)."""
+    made = compile(ast.Expression(copy.deepcopy(node)), "<lambda>", "eval")
+    made = [c for c in made.co_consts if isinstance(c, types.CodeType)][-1]
+    return _steps(made) == _steps(code)
+
+
+def _steps(code) -> list:
+    """What a code does, the same whether its names are global or in cells."""
+    return [("LOAD" if i.opname in ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME") else i.opname,
+             _steps(i.argval) if isinstance(i.argval, types.CodeType) else
+             None if i.opname in ("LOAD_CLOSURE", "LOAD_CONST") and "<lambda>" in str(i.argval)
+             else i.argval) for i in dis.get_instructions(code)
+            if i.opname not in ("LOAD_CLOSURE", "BUILD_TUPLE", "MAKE_FUNCTION")]
 
 
 def _mangled(name: str, owner: str | None) -> str:

@@ -26,6 +26,8 @@ converted_codes: dict = {}     # id -> code made by conversion: its frames are t
 class StaticError(RuntimeError):
     """What cannot be converted to a Program; the text says where and what to do instead."""
 
+    differ = False          # two branches leave what no common type holds
+
 
 class _Undefined:
     """What stands for a name that has no value, as a variable before its first assignment."""
