@@ -35,14 +35,16 @@ core.namespaces["paddle"] = globals()
 # the others when they are first asked for.
 _DOTTED = {
     "autograd": "autograd", "amp": "amp", "device": "device", "fluid": "fluid",
-    "fluid.dygraph": "fluid_dygraph", "fluid.layers": "fluid_layers", "framework": "framework",
+    "fluid.dygraph": "fluid_dygraph", "fluid.layers": "fluid_layers",
+    "fluid.optimizer": "fluid_optimizer", "framework": "framework",
     "io": "io", "jit": "jit", "linalg": "linalg", "metric": "metric", "nn": "nn",
     "nn.clip": "grad_clip", "nn.functional": "functional", "nn.functional.common": "functional",
     "nn.initializer": "initializer", "nn.layer": "nn", "nn.layer.common": "nn",
     "nn.layer.norm": "nn", "nn.loss": "nn", "nn.utils": "nn_utils", "optimizer": "optim",
     "optimizer.lr": "lr", "regularizer": "regularizer", "static": "static",
     "vision": "vision", "vision.datasets": "vision_datasets",
-    "vision.transforms": "vision_transforms",
+    "vision.datasets.mnist": "vision_datasets", "vision.transforms": "vision_transforms",
+    "vision.transforms.functional": "vision_transforms",
 }
 _EAGER = ("nn", "optimizer", "autograd", "device")
 _CHAPTERS = ("ops_math", "ops_reduce", "ops_create", "ops_random", "ops_shape", "ops_index",

@@ -405,12 +405,13 @@ class Tracer:
 
     def assign(self, x, v: Value) -> None:
         """Make v the value of a tensor that is written in place, and of its views."""
-        for s in getattr(x, "_same", None) or ():
-            if any(r() is not None and r() is not x for r in s.members):
-                raise StaticError(
-                    f"this tensor is written in place{where()}, and another name may mean the same "
-                    "tensor, depending on a condition that is known at run time only; write into "
-                    "a clone()")
+        if getattr(x, "_packed", False) or any(
+                r() is not None and r() is not x
+                for s in getattr(x, "_same", None) or () for r in s.members):
+            raise StaticError(
+                f"this tensor is written in place{where()}, and another name or a list may hold "
+                "the same tensor, depending on what is known at run time only; write into a "
+                "clone()")
         self.put(x, v)
         base = getattr(x, "_view_of", None)
         if base is not None:
@@ -494,7 +495,14 @@ class Tracer:
         """A list as a list Value."""
         if getattr(box, "symbolic", None) is not None:
             return box.symbolic
+        for x in box:
+            self.packed(x)
         return self.pack([self.lift(x) for x in box])
+
+    def packed(self, x) -> None:
+        """Note that a tensor is in a list Value: a later write in place would miss it there."""
+        if isinstance(x, Variable):
+            x._packed = True
 
     def pack(self, values, element=None) -> Value:
         if any(v is None for v in values):
@@ -507,6 +515,7 @@ class Tracer:
 
     def element(self, x, value: Value) -> Value:
         v = self.lift(x)
+        self.packed(x)
         if v is None:
             raise StaticError("a list that grows in a symbolic loop or branch may hold tensors, "
                               f"numbers and texts only{where()}")

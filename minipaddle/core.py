@@ -468,7 +468,7 @@ def _make_call2(op, fixed, operator=False):
                 or type(a) is not ndarray or type(b) is not ndarray):
             return dispatch(op, (x, y), attrs)
         try:
-            out = direct(a, b, *attrs) if attrs else direct(a, b)
+            out = direct(a, b) if operator or not attrs else direct(a, b, *attrs)
         except Exception as error:
             raise op.error(error, (x, z), attrs) from error
         if type(out) is not ndarray:

@@ -123,6 +123,9 @@ class Merge:
         for x, r in zip((a, b), self.regions):
             old, self.tracer.block = self.tracer.block, r.block
             try:
+                for t in x if is_plain_list(x) else ():
+                    self.tracer.packed(t)
+                x = r.final_deep(x)
                 out.append(self.tracer.use(self.tracer.list_value(x)))
             finally:
                 self.tracer.block = old
@@ -420,6 +423,7 @@ class Loop:
                 do.outs, do.finals = self.entered, {}
                 return self.write(ask, do, specs, state)
             do.outs = [do.final_deep(x) for x in do.outs]
+            do.finals = {key: do.final_deep(x) for key, x in do.finals.items()}
             changed = False
             for i, out in enumerate(do.outs):
                 specs[i], c = self.widen(specs[i], out, self.names[i])

@@ -18,7 +18,7 @@ MISSING = type("Missing", (), {"__repr__": lambda self: "missing"})()
 ABSENT = type("Absent", (), {"__repr__": lambda self: "absent"})()   # of a branch that raises
 
 
-def current() -> "Tracer":
+def current():
     """The tracer of this thread; StaticError where none is."""
     if local.tracer is None:
         raise StaticError("a symbolic value was used outside of the capture that made it; a "

@@ -473,10 +473,10 @@ def kind_of(value) -> str:
 class Storage:
     """What tensors that share memory share: who they are, when and where it was last written."""
 
-    __slots__ = ("stamp", "shared", "where", "sharers")
-
-    def __init__(self) -> None:
-        self.stamp, self.shared, self.where, self.sharers = 0, False, "", []
+    stamp = 0               # the serial of the last write
+    shared = False          # are there views, or another owner?
+    where = ""              # the line of the last write
+    sharers: list | tuple = ()
 
 
 def same_memory(a, b) -> bool:
@@ -494,10 +494,10 @@ def share(x, view=None) -> None:
     storage.shared = True
     if view is not None:
         sharers = storage.sharers
+        if not sharers:
+            sharers = storage.sharers = [ref(x)]
         if len(sharers) > 64 and len(sharers) & (len(sharers) - 1) == 0:
             sharers[:] = [r for r in sharers if r() is not None]
-        if not sharers:
-            sharers.append(ref(x))
         sharers.append(ref(view))
         view._storage = storage
 
