@@ -1,6 +1,6 @@
 """The CuPy route on the stand-in: no hidden copies, no mixing, device in and device out.
 
-Runs in every session, whatever --device is: the stand-in is installed here where it is not yet.
+Runs whatever --device is: the stand-in is installed here where it is not yet.
 `pytest --device=strict` runs all the other tests on it too.
 """
 from __future__ import annotations
